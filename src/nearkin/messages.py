@@ -80,6 +80,27 @@ def _find_users_level() -> int:
     return level
 
 
+# What hears of the steps of long work, in this thread.
+_steps: ContextVar[Callable[[str], None] | None] = ContextVar("steps", default=None)
+
+
+def enter_step(what: str) -> None:
+    """Say to :func:`hear_steps` what long work is about to do, such as "comparing records"."""
+    hear = _steps.get()
+    if hear is not None:
+        hear(what)
+
+
+@contextmanager
+def hear_steps(hear: Callable[[str], None]) -> Iterator[None]:
+    """Call a function with each step of long work in a block of this thread."""
+    before = _steps.set(hear)
+    try:
+        yield
+    finally:
+        _steps.reset(before)
+
+
 Item = TypeVar("Item")
 _WIDTH = 24
 

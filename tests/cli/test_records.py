@@ -13,7 +13,7 @@ import pyarrow.parquet
 import pytest
 
 import nearkin as nk
-from nearkin.cli.suggest import mark_differences
+from nearkin.cli.suggest import _explain_equal, mark_differences
 from tests.cases import each
 from tests.cli.conftest import write_csv
 from tests.waiting import PATIENCE
@@ -82,7 +82,7 @@ def test_groups_of_records_need_no_model(run, people):
     assert share_right(people.person, pairs) > 0.9
     assert len(pairs) > 0.8 * (N - len(set(people.person.tolist())))
     assert f"{len(members)} groups with {len(found)} records" in result.err
-    assert "precision and recall: not known yet" in result.err
+    assert "precision and recall are not known yet: " in result.err
     assert "recall" in result.err
     assert ", by 20 answers" in result.err
     assert "for each record, among them a share of" in result.err
@@ -93,7 +93,7 @@ def test_none_and_a_table_is_the_same_as_the_table(run, people):
     alone = run(*GROUPS).out
     assert run("duplicates", "none", *GROUPS[1:]).out == alone
     guess = run("duplicates", "none", "people.csv", "--id", "id")
-    assert "not known yet: answer 30 questions" in guess.err
+    assert "not known yet: 30 answers more would tell" in guess.err
     assert len(guess.records) > 20
 
 
@@ -441,6 +441,41 @@ def test_the_path_of_somebody_who_has_read_nothing(run, people, person_says, tmp
     assert "by 20 answers" in found.err
     with open("groups.csv", newline="") as file:
         assert list(next(csv.DictReader(file))) == ["group", "row", "chance"]
+
+
+def test_what_link_recommends_asks_about_the_same_tables(run, people, person_says, tmp_path):
+    renamed = ["nr", "first", *people.header[2:]]
+    write_csv(tmp_path / "more.csv", renamed, [[f"q{i}", *row[1:]] for i, row in
+                                               enumerate(people.rows[60:])])  # fmt: skip
+    write_csv(tmp_path / "some.csv", people.header, people.rows[:60])
+    tables = ("some.csv", "more.csv", "--id", "id", "--right-id", "nr")
+    asked = run("link", *tables, "--match", "given_name=first").err.splitlines()[-1]
+    assert asked.startswith("next: nearkin suggest some.csv more.csv --ask")
+    (tmp_path / "answers.csv").unlink()
+    for said in ("", "q\n"):  # no answer: no file, and nothing that would fail without one
+        person_says(said)
+        result = run(*asked.split()[2:])
+        assert "no answers, so that nothing is written" in result.err
+        assert "next:" not in result.err
+        assert not (tmp_path / "answers.csv").exists()
+    person_says("s\nd\n")
+    following = run(*asked.split()[2:]).err.splitlines()[-1]
+    assert "--match given_name=first" in following
+    assert "by 2 answers" in run(*following.split()[2:]).err
+
+
+def test_after_ten_equal_answers_others_are_asked_and_the_reason_is_said(
+    run, people, person_says, tmp_path
+):
+    rows = [[*row, "ab"[i % 2]] for i, row in enumerate(people.rows)]
+    write_csv(tmp_path / "both.csv", [*people.header, "origin"], rows)
+    person_says("d\n" * 20)
+    told = run("suggest", "both.csv", "--id", "id", "--ask", "-n", 20, "-o", "said.csv").err
+    assert told.count("10 answers in a row were different: pairs of another kind") == 2
+    assert _explain_equal(False, [(0, 1), (2, 5)], pa.table({"origin": ["a", "b"] * 3})) == (
+        "2 answers in a row were different: pairs of another kind are asked now. 'origin' differs "
+        "in all of them: if it names where records are from, begin again with --exclude origin."
+    )
 
 
 def test_answers_about_records_stay_when_it_is_stopped(program, people, tmp_path):

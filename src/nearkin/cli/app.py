@@ -119,11 +119,19 @@ class Command(TyperCommand):
             for p in self.params
             if isinstance(path := ctx.params.get(p.name), Path)
         }
+        MANNER.given = {p.opts[0]: _texts(ctx.params.get(p.name)) for p in self.params}
         outputs = {name: path for name, path in named.items() if name in _WRITTEN}
         inputs = {name: path for name, path in named.items() if name not in _WRITTEN}
         if not ctx.params.get("ask"):  # answers are added to what is there
             refuse_same_files(outputs, inputs)
         return super().invoke(ctx)
+
+
+def _texts(value: Any) -> list[str]:
+    """What an option was given, as texts; none if it is left out."""
+    if value is None or isinstance(value, bool):
+        return []
+    return [str(one) for one in value] if isinstance(value, list | tuple) else [str(value)]
 
 
 def show_demo(

@@ -7,16 +7,20 @@ from __future__ import annotations
 
 import difflib
 import re
+import shlex
 import sys
+import threading
+import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from nearkin.errors import InputError, few
-from nearkin.messages import tell
+from nearkin.messages import hear_steps, tell
 from nearkin.registry import LEARNERS
 
 # Statuses of the process, as docs/guide/command_line.md lists them.
@@ -133,14 +137,29 @@ def find_similar(name: str, known: Iterable[str]) -> str | None:
 class Manner:
     """Settings of the program's messages in this run.
 
-    ``quiet``: only errors and questions. ``debug``: tracebacks, and contents of files.
+    ``quiet``: only errors and questions. ``debug``: tracebacks, and contents of files. ``given``:
+    values of the options of this call, by their names.
     """
 
     quiet: bool = False
     debug: bool = False
+    given: dict[str, list[str]] = field(default_factory=dict)
 
 
 MANNER = Manner()
+# Options that say how tables are read: who repeats a command for them needs the same.
+_READING = (
+    *("--id", "--right-id", "--match", "--columns", "--exclude", "--kinds", "--dates"),
+    *("--delimiter", "--encoding", "--format", "--missing"),
+)
+
+
+def next_command(command: str, *words: object) -> str:
+    """A command to recommend: about the same tables, with the options by which they were read."""
+    repeated = [
+        word for name in _READING for value in MANNER.given.get(name, []) for word in (name, value)
+    ]
+    return shlex.join(["nearkin", command, *map(str, words), *repeated])
 
 
 def say(message: str) -> None:
@@ -152,6 +171,46 @@ def say(message: str) -> None:
 def complain(message: str) -> None:
     """Write an error or a question to standard error, also with --quiet."""
     tell(f"{message}\n")
+
+
+# Seconds after which steps of long work are said where nobody sees a line that changes.
+_LONG = 5.0
+
+
+@contextmanager
+def watch_steps(what: str) -> Iterator[None]:
+    """Show on a terminal what long work in a block does, and for how long; erased in the end.
+
+    Elsewhere a line for each step that is begun after five seconds.
+    """
+    begun = time.perf_counter()
+    if not is_watched():
+
+        def hear(step: str) -> None:
+            """Say a step, if this has taken long."""
+            seconds = time.perf_counter() - begun
+            if seconds > _LONG:
+                say(f"{step} ({seconds:.0f} s)")
+
+        with hear_steps(hear):
+            yield
+        return
+    steps, done = [what], threading.Event()
+
+    def show() -> None:
+        """Write the last step and seconds, twice a second."""
+        while not done.wait(0.5):
+            tell(f"\r\x1b[K{steps[-1]} … {time.perf_counter() - begun:.0f} s")
+        tell("\r\x1b[K")
+
+    shown = threading.Thread(target=show, name="nearkin-steps", daemon=True)
+    shown.start()
+    try:
+        with hear_steps(steps.append):
+            yield
+    finally:
+        done.set()
+        shown.join()
 
 
 def is_watched() -> bool:

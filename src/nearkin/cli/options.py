@@ -229,6 +229,32 @@ RecordColumns: TypeAlias = Annotated[Choice, Group(choose_columns, ("one_hot",))
 LinkedColumns: TypeAlias = Annotated[Choice, Group(choose_columns, ("one_hot", "missing"))]
 
 
+@dataclass(frozen=True)
+class Sides:
+    """How two tables fit together: columns of other names, and ids of the second."""
+
+    match: tuple[str, ...] = ()
+    right_id: str | None = None
+
+
+def match_tables(
+    match: list[str] = option(
+        "--match LEFT=RIGHT",
+        "Of two tables: columns of other names that hold the same things, such as name=title. Any "
+        "number of times.",
+        [],
+    ),
+    right_id: str | None = about_columns(
+        "--right-id NAME", "Column that names rows of the second table. Without: as --id says."
+    ),
+) -> Sides:
+    """Gather the options about two tables."""
+    return Sides(tuple(match), right_id)
+
+
+LinkedTables: TypeAlias = Annotated[Sides, Group(match_tables)]
+
+
 def open_output(
     output: Path | None = option(
         "--output -o FILE",

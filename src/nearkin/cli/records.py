@@ -12,6 +12,7 @@ from nearkin.cli import options as o
 from nearkin.cli.common import (
     UserError,
     models,
+    next_command,
     np,
     outputs,
     pair_files,
@@ -19,6 +20,7 @@ from nearkin.cli.common import (
     quote_names,
     say,
     tables,
+    watch_steps,
 )
 from nearkin.cli.files.columns import Choice
 from nearkin.cli.files.inputs import detect_content, is_stream
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     from nearkin.records.results import Duplicates, Links, MatchReport
     from nearkin.scores.quality import Quality
 
-_NONE = Path("none")
+NONE = Path("none")
 # Contradictions that are named.
 _MOST_SHOWN = 5
 
@@ -122,12 +124,12 @@ def find_duplicates(
     else:
         answers = pair_files.read_known_pairs(records, pairs, choice.delimiter)
         matcher = learn_matcher(records, task, choice, answers, seed)
-        found = matcher.duplicates(precision=precision)
+        with watch_steps("grouping records"):
+            found = matcher.duplicates(precision=precision)
         labels = found.labels
         group, rows = _list_members(labels)
         say(f"{counted(len(found.groups), 'group')} with {counted(len(rows), 'record')}")
-        asks = str(task.files[0])
-        _say_found(found, matcher.report_ if task.matcher is None else None, asks, precision)
+        _say_found(found, matcher, task, pairs, precision)
         if task.matcher is None:
             _say_contradictions(matcher.report_, lambda row: str(ids[row].as_py()))
         _save(matcher, save)
@@ -187,13 +189,13 @@ def _find_task(model: Path, data: Path | None, choice: Choice) -> RecordTask | N
     data.
     """
     if data is None:
-        if model != _NONE and is_table(model) and tables.has_records(model, choice):
+        if model != NONE and is_table(model) and tables.has_records(model, choice):
             return RecordTask((model,))
         raise UserError(
             "Missing argument 'DATA'. The model comes first, then the rows: nearkin duplicates "
             "model.nearkin rows.csv\nTables with words need no model: nearkin duplicates people.csv"
         )
-    if model == _NONE:
+    if model == NONE:
         return RecordTask((data,))
     learned = models.open_matcher(model)
     return None if learned is None else RecordTask((data,), model, learned)
@@ -214,10 +216,14 @@ def learn_matcher(
     Answers about records that it was not learned from are kept, but not learned from.
     """
     if task.matcher is None:
-        return _new_matcher(choice, seed).fit(tables.columns_to_compare(table, choice), known)
+        columns = tables.columns_to_compare(table, choice)
+        with watch_steps("comparing records"):
+            return _new_matcher(choice, seed).fit(columns, known)
     if known is not None:
         _say_kept(task.model)
-    return task.matcher.on(tables.columns_as_learned(table, choice, task.matcher), known)
+    columns = tables.columns_as_learned(table, choice, task.matcher)
+    with watch_steps("comparing records"):
+        return task.matcher.on(columns, known)
 
 
 def _new_matcher(choice: Choice, seed: int) -> nk.RecordMatcher:
@@ -272,15 +278,17 @@ def _save(matcher: nk.RecordMatcher, path: Path | None) -> None:
 
 
 def _say_found(
-    found: Duplicates | Links, report: MatchReport | None, asks: str, wanted: float | None = None
+    found: Duplicates | Links,
+    matcher: nk.RecordMatcher,
+    task: RecordTask,
+    answers: Path | None,
+    wanted: float | None = None,
 ) -> None:
     """Say what is to be expected of what was found, and whether that can be promised."""
+    report = matcher.report_ if task.matcher is None else None
     n_answers = 0 if report is None else report.n_same + report.n_different
     by = f", by {counted(n_answers, 'answer')}" if n_answers else ""
-    if found.precision.more and found.recall.more:
-        say(f"precision and recall: {found.precision}{by}")
-    else:
-        say(f"expected: precision {found.precision}, recall {found.recall}{by} (90 % intervals)")
+    say(describe_figures(found) + by)
     if report is None:
         say("note: this supposes that these records are like those that the matcher learned from.")
         return
@@ -295,11 +303,31 @@ def _say_found(
             "NAME=name compares it as a name.")  # fmt: skip
     if report.doubted:
         say(f"note: look again at {counted(len(report.doubted), 'answer')}, which all else speaks "
-            "against: groups do not follow.")  # fmt: skip
-    if not n_answers:
-        say(f"note: nearkin suggest {asks} --ask asks the questions.")
+            "against; the answers are kept.")  # fmt: skip
+    if found.precision.more or found.recall.more:
+        to: list[object] = []
+        if answers is not None:  # of other files no answer can be taken back
+            to = ["-o" if answers.suffix.lower() == ".csv" else "--pairs", answers]
+        say(f"next: {next_command('suggest', *task.files, '--ask', *to)}")
     elif wanted is not None and found.precision.low < wanted:
         say(f"warning: these answers do not show that {wanted:g} is reached; more may.")
+
+
+def describe_figures(found: Duplicates | Links) -> str:
+    """Precision and recall with their intervals, or how many answers it takes to know them."""
+    more = max(found.precision.more, found.recall.more)
+    told = [
+        f"{name} {figure}"
+        for name, figure in (("precision", found.precision), ("recall", found.recall))
+        if not figure.more
+    ]
+    if not told:
+        return f"precision and recall are not known yet: {counted(more, 'answer')} more would tell"
+    left = "precision" if found.precision.more else "recall"
+    unknown = (
+        f"; {left} is not known yet: {counted(more, 'answer')} more would tell" if more else ""
+    )
+    return f"expected: {', '.join(told)} (90 % intervals){unknown}"
 
 
 def link_files(
@@ -316,21 +344,13 @@ def link_files(
         "one of the second, and same.",
     ),
     many: bool = o.option("--many", "Link a record to as many as are the same, not to one.", False),
-    match: list[str] = o.option(
-        "--match LEFT=RIGHT",
-        "Columns of other names that hold the same things, such as name=title. Any number of "
-        "times.",
-        [],
-    ),
     why: bool = o.option("--why", "What each column says of a link, as log-odds.", False),
     precision: float | None = o.PRECISION,
     save: Path | None = o.SAVE,
     *,
     out: o.TableOutput,
     choice: o.LinkedColumns,
-    right_id: str | None = o.about_columns(
-        "--right-id NAME", "Column that names rows of the second table. Without: as --id says."
-    ),
+    sides: o.LinkedTables,
     carry: list[str] = o.about_columns(
         "--carry NAMES",
         "Columns that go along into the output, those of the first table as left_NAME and "
@@ -347,23 +367,30 @@ def link_files(
     like.
     """
     _check_save(save, out)
-    task = _find_link_task(model, left, right)
-    one = task.open(choice, 0, "LEFT")
-    other = task.open(replace(choice, id_column=right_id or choice.id_column), 1, "RIGHT")
-    other = _match_columns(one, other, match)
+    task = find_link_task(model, left, right)
+    one, other = open_both(task, choice, sides)
     ids = one.shown_ids(), other.shown_ids()
     along = _carry_from_both(one, other, carry)
     matcher = _learn_links(one, other, choice, pairs, seed, task)
-    found = matcher.link(one_to_one=not many, precision=precision)
+    with watch_steps("linking records"):
+        found = matcher.link(one_to_one=not many, precision=precision)
     say(counted(len(found), "link"))
-    asks = " ".join(map(str, task.files))
-    _say_found(found, matcher.report_ if task.matcher is None else None, asks, precision)
+    _say_found(found, matcher, task, pairs, precision)
     _save(matcher, save)
     ends = [named.take(rows) for named, rows in zip(ids, found.pairs.T, strict=True)]
     written = {"left": ends[0], "right": ends[1], "chance": found.chance}
     rows = found.pairs + np.array([0, one.n_rows])
     reasons = _explained(matcher, rows) if why else {}
     out.write(outputs.table_of({**written, **along(found.pairs), **reasons}))
+
+
+def open_both(
+    task: RecordTask, choice: Choice, sides: o.Sides
+) -> tuple[tables.RecordTable, tables.RecordTable]:
+    """Two tables whose records are to be linked, with the first one's names of columns."""
+    one = task.open(choice, 0, "LEFT")
+    of_other = replace(choice, id_column=sides.right_id or choice.id_column)
+    return one, _match_columns(one, task.open(of_other, 1, "RIGHT"), sides.match)
 
 
 def _match_columns(
@@ -397,13 +424,13 @@ def _say_contradictions(report: MatchReport, name: Callable[[int], str]) -> None
         say(f"warning: {counted(more, 'more contradiction')}.")
 
 
-def _find_link_task(model: Path, left: Path, right: Path | None) -> RecordTask:
+def find_link_task(model: Path, left: Path, right: Path | None) -> RecordTask:
     """Find the two files and the matcher that were named, of which the last may be left out."""
     if right is None:
-        if model == _NONE or models.open_matcher(model) is not None:
+        if model == NONE or models.open_matcher(model) is not None:
             raise UserError(f"Missing argument 'RIGHT': nearkin link {model} {left} more.csv")
         return RecordTask((model, left))
-    if model == _NONE:
+    if model == NONE:
         return RecordTask((left, right))
     matcher = models.open_matcher(model)
     if matcher is None:
@@ -438,11 +465,6 @@ def _carry_from_both(
     return carried
 
 
-def open_records_to_link(path: Path, choice: Choice) -> tables.RecordTable:
-    """Open one of two files of records."""
-    return tables.open_records(path, choice, least=1)
-
-
 def learn_links(
     left: tables.RecordTable, right: tables.RecordTable, choice: Choice, pairs: Path | None,
     seed: int,
@@ -463,7 +485,8 @@ def learn_links(
         if alone:
             say(f"note: not compared, since only {here.file} has them: {quote_names(alone, 10)}.")
     first, second = tables.columns_in_common(left, right, choice)
-    return _new_matcher(choice, seed).fit_link(first, second, known), known
+    with watch_steps("comparing records"):
+        return _new_matcher(choice, seed).fit_link(first, second, known), known
 
 
 def _learn_links(
@@ -484,4 +507,5 @@ def _learn_links(
         known = file.pairs(left.n_rows + right.n_rows)
         _say_kept(task.model)
     one, other = (tables.columns_as_learned(table, choice, matcher) for table in (left, right))
-    return matcher.on_link(one, other, known)
+    with watch_steps("comparing records"):
+        return matcher.on_link(one, other, known)

@@ -18,11 +18,13 @@ from nearkin.cli.common import (
     console,
     grids,
     models,
+    next_command,
     np,
     outputs,
     pa,
     pair_files,
     preprocessing,
+    quote_names,
     say,
     strategies,
     table_reading,
@@ -32,11 +34,14 @@ from nearkin.cli.common import (
 )
 from nearkin.cli.files.inputs import claim_standard_input
 from nearkin.cli.records import (
+    NONE,
     RecordTask,
+    describe_figures,
+    find_link_task,
     is_table,
     learn_links,
     learn_matcher,
-    open_records_to_link,
+    open_both,
 )
 from nearkin.errors import counted
 from nearkin.messages import collect_notices, tell
@@ -44,7 +49,6 @@ from nearkin.storage.files import is_written_through
 
 if TYPE_CHECKING:
     from nearkin._types import Ints
-    from nearkin.cli.files.columns import Choice
 
 # Pairs that are written, and that are asked about, unless another number is said.
 _WRITTEN, _ASKED = 10, 20
@@ -63,6 +67,9 @@ _KEYS = {
 _UNDO = ("z", "undo")
 _ENOUGH = ("q", "quit")
 _PROMPT = "the same? s or y (same), d or n (different), u (unsure), z (undo), q (enough): "
+# Equal answers in a row, after which pairs of another kind are asked; and values of a column that
+# may name the sources of records, at most. By hand.
+_MANY_EQUAL, _FEW_VALUES = 10, 20
 # Lines in a row that are no answer, after which nobody seems to be there.
 _MOST_WRONG = 10
 
@@ -70,11 +77,11 @@ _MOST_WRONG = 10
 def suggest(
     model: Path = o.argument(
         ...,
-        help="A model that fit has written, a matcher of records that duplicates --save has, "
-        "or 'none': for rows of numbers the data's own Euclidean distance. Records need none: "
-        "leave it out, or name the two tables of nearkin link.",
+        help="A model that fit has written, or a matcher of records that duplicates --save has. "
+        "Leave it out to begin from the table, or from two tables whose records are to be linked.",
     ),
     data: Path | None = o.argument(None, help=o.DATA_HELP),
+    right: Path | None = o.argument(None, help="A second table, for links between the two."),
     pairs: Path | None = o.PAIRS,
     n: int | None = o.option(
         "--number -n", "How many pairs. Without: 10, and 20 with --ask.", min=1
@@ -109,6 +116,7 @@ def suggest(
     ),
     *,
     choice: o.RecordColumns,
+    sides: o.LinkedTables,
     as_json: bool = o.JSON,
     force: bool = o.FORCE,
     quote: bool = o.QUOTE,
@@ -121,7 +129,7 @@ def suggest(
     with status 2. After each answer a line says what the next ten are expected to gain. The rows
     are held in memory.
 
-    For groups: nearkin suggest none rows.csv --strategy clusters --ask. A metric is learned from
+    For groups: nearkin suggest rows.csv --strategy clusters --ask. A metric is learned from
     the answers meanwhile; nearkin cluster rows.csv --pairs answers.csv then has the groups.
 
     Records, in tables with words, need no model: nearkin suggest people.csv --id id --ask, and
@@ -134,67 +142,77 @@ def suggest(
     if ask:
         claim_standard_input("the answers")
     out = outputs.Output(None if ask else output, as_json=as_json, force=force, quote=quote)
-    model, data, other = _find_tables(model, data, choice)
-    learns = str(model) == "none" and strategy is None and tables.has_records(data, choice)
-    matcher = models.open_matcher(model)
-    if matcher is not None and strategy is not None:
+    task = _find_task(model, data, right)
+    is_linked = len(task.files) == 2
+    if not is_linked:
+        remedy = "this is for links between two tables."
+        o.refuse({"--match": list(sides.match), "--right-id": sides.right_id}, remedy)
+    data = task.files[0]
+    learns = task.model is None and strategy is None
+    learns = learns and (is_linked or tables.has_records(data, choice))
+    of_records = learns or task.matcher is not None
+    if of_records and strategy is not None:
         raise UserError("--strategy: a matcher asks where it is in doubt; --review is the other.")
-    of_records = learns or matcher is not None
     asker: Asker
-    named: tables.NamedRows
-    linked: LinkedRecords | None = None
-    if other is not None:
-        left, right = (open_records_to_link(path, choice) for path in (data, other))
-        named, linked = left, LinkedRecords(left, right)
-        taught, known = learn_links(left, right, choice, pairs, seed)
+    both: Any
+    if is_linked:
+        named, others = open_both(task, choice, sides)
+        both = LinkedRecords(named, others)
+        taught, known = learn_links(named, others, choice, pairs, seed)
         asker = RecordAsker(taught, known, learns=True, review=review, links=True)
-        show = show or linked.compared
-        learns = of_records = True
     elif of_records:
-        task = RecordTask((data,), None if matcher is None else model, matcher)
-        named = records = task.open(choice)
+        both = named = task.open(choice)
         known = pair_files.read_known_pairs(named, pairs, choice.delimiter)
-        taught = learn_matcher(records, task, choice, known, seed)
+        taught = learn_matcher(named, task, choice, known, seed)
         asker = RecordAsker(taught, known, learns=learns, review=review)
-        show = show or records.compared
     elif review:
         raise UserError("--review: this is for records: nearkin suggest people.csv --review.")
     else:
-        learned = models.open_model(model)
-        named = table = tables.open_table(data, choice, model=learned)
+        learned = None if task.model is None else models.Model(task.model)
+        both = table = tables.open_table(data, choice, model=learned)
         known = pair_files.read_known_pairs(table, pairs, choice.delimiter)
         asker = RowAsker(learned, table, known, strategy or "neighborhoods", seed)
-    both: Any = named if linked is None else linked
-    ids, shown = both.shown_ids(), both.shown(show)
+    ids = both.shown_ids()
+    shown = both.shown(show or both.compared if of_records else show)
     if ask:
         answers = AnswerFile(
-            output or Path("answers.csv"), named, None if linked is None else right
+            output or Path("answers.csv"),
+            named if of_records else table,
+            others if is_linked else None,
         )
         ask_in_terminal(asker, answers, ids, shown, n, marked=of_records)
         if learns and answers.holds_any():
-            by_id = "" if choice.id_column is None else f" --id {choice.id_column}"
-            files = f"duplicates {data}" if other is None else f"link {data} {other}"
-            to = "groups" if other is None else "links"
-            say(f"next: nearkin {files}{by_id} --pairs {answers.path} -o {to}.csv")
+            command, to = ("link", "links") if is_linked else ("duplicates", "groups")
+            written = ("--pairs", answers.path, "-o", f"{to}.csv")
+            say(f"next: {next_command(command, *task.files, *written)}")
         return
     ends = asker.next(n)
-    left, right = (ids.take(ends[:, side]) for side in (0, 1))
-    out.write(outputs.table_of({"left": left, "right": right, "same": [""] * len(ends)}))
+    left, right_ids = (ids.take(ends[:, side]) for side in (0, 1))
+    out.write(outputs.table_of({"left": left, "right": right_ids, "same": [""] * len(ends)}))
 
 
-def _find_tables(model: Path, data: Path | None, choice: Choice) -> tuple[Path, Path, Path | None]:
-    """Find the model, the data, and a second table whose records are to be linked with these."""
-    nothing = Path("none")
+def _find_task(model: Path, data: Path | None, right: Path | None) -> RecordTask:
+    """Find the files that were named, and the model or matcher, which may be left out."""
+    if right is not None:
+        task = find_link_task(model, data or right, right)
+        if task.matcher is not None:
+            raise UserError(
+                f"{model}: about links between two tables it is asked without a matcher: "
+                f"{next_command('suggest', *task.files)}"
+            )
+        return task
     if data is None:
-        if model != nothing and is_table(model):
-            return nothing, model, None
+        if model != NONE and is_table(model):
+            return RecordTask((model,))
         raise UserError(
-            "Missing argument 'DATA': nearkin suggest model.nearkin rows.csv\nTables with words "
-            "need no model: nearkin suggest people.csv"
+            "Missing argument 'DATA': nearkin suggest model.nearkin rows.csv\nTables need no "
+            "model: nearkin suggest people.csv"
         )
-    if model != nothing and model.exists() and is_table(model):
-        return nothing, model, data
-    return model, data, None
+    if model == NONE:
+        return RecordTask((data,))
+    if model.exists() and is_table(model):
+        return RecordTask((model, data))
+    return RecordTask((data,), model, models.open_matcher(model))
 
 
 class LinkedRecords:
@@ -252,6 +270,10 @@ class Asker(ABC):
         return (int(found[0, 0]), int(found[0, 1])) if len(found) else None
 
     @abstractmethod
+    def ask_otherwise(self) -> None:
+        """Ask about pairs of another kind from now on."""
+
+    @abstractmethod
     def progress(self) -> str:
         """Say what answers have come to, or what more would gain."""
 
@@ -306,6 +328,10 @@ class RowAsker(Asker):
                 self._metric = nk.MetricLearner(random_state=self._seed).fit(self._X, pairs=told)
             self._n_learned = len(pairs)
 
+    def ask_otherwise(self) -> None:
+        """Ask where the distance is near the threshold, or at random where that was asked."""
+        self._strategy = "random" if self._strategy == "uncertainty" else "uncertainty"
+
     def progress(self) -> str:
         """What further answers are expected to gain."""
         return f"more answers? {nk.outlook(self._X, self.pairs, random_state=self._seed)}"
@@ -353,6 +379,10 @@ class RecordAsker(Asker):
         fresh = [pair for pair in found.tolist() if frozenset(pair) not in asked]
         return np.array(fresh[:n], dtype=np.int64).reshape(-1, 2)
 
+    def ask_otherwise(self) -> None:
+        """Ask what would change groups most, or what a matcher learns most from."""
+        self._review, self._waiting = not self._review, []
+
     def progress(self) -> str:
         """How good the groups are by now, as far as that is known."""
         self._learn()
@@ -370,10 +400,7 @@ class RecordAsker(Asker):
         else:
             self._matcher = self._matcher.on(pairs=pairs)
         found = self._matcher.link() if self._links else self._matcher.duplicates()
-        told = f"precision {found.precision}, recall {found.recall}"
-        if found.precision.more and found.recall.more:
-            told = f"precision and recall are {found.precision}"
-        self._progress = f"after {counted(len(pairs), 'answer')}: {told}"
+        self._progress = f"after {counted(len(pairs), 'answer')}: {describe_figures(found)}"
         self._n_learned = len(self._answers)
         self._waiting = []
 
@@ -474,7 +501,7 @@ def ask_in_terminal(
     for left, right, same in answers.given:
         asker.add(left, right, same)
     asked: list[tuple[int, int]] = []
-    said = ""
+    said, last, in_a_row = "", None, 0
     again: tuple[int, int] | None = None
     try:
         while len(asked) < most:
@@ -489,18 +516,52 @@ def ask_in_terminal(
             if word in _UNDO:
                 answers.take_back()
                 asker.take_back()
-                again = asked.pop()
+                again, in_a_row = asked.pop(), 0
                 continue
             answers.add(*names, _KEYS[word])
             asker.add(*rows, _KEYS[word])
             asked.append(rows)
-            again = None
+            in_a_row = in_a_row + 1 if _KEYS[word] is last else 1
+            last, again = _KEYS[word], None
+            if in_a_row == _MANY_EQUAL and last is not None:
+                in_a_row = 0
+                asker.ask_otherwise()
+                say(_explain_equal(last, asked[-_MANY_EQUAL:], shown))
             if (progress := asker.progress()) != said:
                 said = progress
                 say(said)
     finally:
         answers.close()
-        say(f"{counted(len(asked), 'answer')} added to {answers.path}")
+        if asked:
+            say(f"{counted(len(asked), 'answer')} added to {answers.path}")
+        else:
+            say("no answers, so that nothing is written")
+
+
+def _explain_equal(same: bool, asked: list[tuple[int, int]], shown: Any) -> str:
+    """Say that other pairs are asked now, and why so many answers were equal, if that is seen.
+
+    A column of few values that differs in all pairs may name the source of records.
+    """
+    said = (
+        f"{len(asked)} answers in a row were {'same' if same else 'different'}: pairs of another "
+    )
+    said += "kind are asked now."
+    if same:
+        return said
+    differ = [
+        name
+        for name in shown.schema.names
+        if len(shown.column(name).unique()) <= _FEW_VALUES
+        and all(shown.column(name)[i] != shown.column(name)[j] for i, j in asked)
+    ]
+    if not differ:
+        return said
+    names = quote_names(differ)
+    return (
+        f"{said} {names} differs in all of them: if it names where records are from, begin "
+        f"again with --exclude {differ[0]}."
+    )
 
 
 def _show(

@@ -20,7 +20,7 @@ from nearkin._types import Doubles, Ints, Mask
 from nearkin._version import __version__
 from nearkin.errors import InputError, InputTypeError, counted
 from nearkin.learners.base import WholeState, replace_state
-from nearkin.messages import notice
+from nearkin.messages import enter_step, notice
 from nearkin.pairs.labels import number_classes
 from nearkin.pairs.pairs import Pairs, check_count
 from nearkin.records.comparisons import (
@@ -804,6 +804,7 @@ class RecordMatcher(WholeState, BaseEstimator):
 
     def _learn(self, work: AnyWork, known: Answered) -> None:
         seed, plan = self._seed(), self.comparisons_
+        enter_step("learning how columns tell records apart")
         agreement, told = self.matching_.agreement, work.compare(known.pairs)
         if look_reversed(without_answers(plan, agreement).scores(plan, told), known.same):
             notice(_REVERSED, TableWarning)

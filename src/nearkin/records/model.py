@@ -14,6 +14,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, logit
 
 from nearkin._types import Doubles, Ints, Mask
+from nearkin.messages import enter_step
 from nearkin.pairs.closure import Conflict, draw_links, keys_of
 from nearkin.pairs.pairs import Pairs
 from nearkin.records.blocking import (
@@ -716,6 +717,7 @@ def make_work(
     """Find the candidates of a table, and prepare it."""
     names = {column.name for column in plan.columns}
     used = [column for column in columns if column.name in names]
+    enter_step("looking for records that may be the same")
     found = candidates_of(used, n_best, side=side, seed=seed)
     return Work(plan, list(columns), found, prepare_columns(plan, used), side)
 
@@ -724,6 +726,7 @@ def study_table(
     work: AWork, seed: int, agreement: Agreement | None = None
 ) -> tuple[AWork, Matching]:
     """Learn how columns agree without answers, and look for what the likely groups lead to."""
+    enter_step(f"comparing {len(work.candidates):,} pairs of records")
     if agreement is None:
         agreement = _agreement_of(work, seed)
     matching = without_answers(work.plan, agreement)
