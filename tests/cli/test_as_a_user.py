@@ -26,7 +26,7 @@ nearkin transform wines.nearkin wines.csv --id name -o learned.csv
 nearkin same wines.nearkin wines.csv --id name --pairs pairs.csv > verdicts.csv
 nearkin neighbors wines.nearkin wines.csv --id name -k 3 | cut -d, -f1,3 > neighbors.csv
 printf 's\nn\ny\nz\nu\nq\n' |
-    nearkin suggest none wines.csv --id name --columns 'a*,m*' --ask -o answers.csv
+    nearkin suggest wines.csv --id name --columns 'a*,m*' --ask -o answers.csv
 nearkin plot wines.nearkin wines.csv --id name --labels kind --pairs pairs.csv \
     -o picture.svg
 nearkin info wines.nearkin --json > info.json

@@ -53,9 +53,8 @@ def evaluate(
     """Compare the learned distance with the Euclidean one, by pairs or labels that are new to it.
 
     pair_auc: how often the same are closer than the different. precision, recall and f1: of
-    calling two rows the same, at the prevalence. low and high: in nine cases of ten the true figure
-    lies between them. triplets_kept: how many of the
-    triplets are in order, as a share. With labels also separability (J,
+    calling two rows the same, at the prevalence. low and high: the ends of a 90 % interval.
+    triplets_kept: how many of the triplets are in order, as a share. With labels also separability (J,
     the mean distance between classes over that within them) and balanced_rand (of k-means). If
     the model standardises, so does the Euclidean distance. Of more than 5000 labelled rows, 5000
     are drawn. Beside each score: how many pairs and rows it is of, and how many of these the model

@@ -30,6 +30,7 @@ from nearkin.cli.common import (
     storage,
     streams,
     tables,
+    watch_steps,
 )
 from nearkin.cli.evaluate import (
     can_be_judged,
@@ -237,7 +238,7 @@ def learn_metric(
     if not standardise and encoder is None and warns_of_units:
         named = SimpleNamespace(feature_names_in_=rows.names)
         scaling.warn_of_units(named, X, "--standardise gives all columns the same say.")
-    with mute_categories(scaling.ScaleWarning):
+    with mute_categories(scaling.ScaleWarning), watch_steps(f"learning from {n:,} rows"):
         if standardise:
             metric = _fit_standardised(learner, X, y, pairs)
         else:

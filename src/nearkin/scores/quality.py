@@ -136,7 +136,7 @@ class Quality:
             f"By {self.n_same} pairs that are the same and {self.n_different} that are not. Two "
             f"rows are called the same up to a distance of {self.radius:.3g}; precision and F1 are "
             f"those where a share of {self.prevalence:.2g} of all pairs are the same. Intervals "
-            f"hold the true figure in {CONFIDENCE:.0%} of cases."
+            f"are for {CONFIDENCE:.0%} confidence."
             + ("" if self.neighbors is None else f" {self.neighbors}")
         )
 
