@@ -54,11 +54,12 @@ def evaluate(
 
     pair_auc: how often the same are closer than the different. precision, recall and f1: of
     calling two rows the same, at the prevalence. low and high: the ends of a 90 % interval.
-    triplets_kept: how many of the triplets are in order, as a share. With labels also separability (J,
-    the mean distance between classes over that within them) and balanced_rand (of k-means). If
-    the model standardises, so does the Euclidean distance. Of more than 5000 labelled rows, 5000
-    are drawn. Beside each score: how many pairs and rows it is of, and how many of these the model
-    was learned from (seen); where there are any, the figures are too good, and a warning says so.
+    triplets_kept: how many of the triplets are in order, as a share. With labels also
+    separability (J, the mean distance between classes over that within them) and balanced_rand
+    (of k-means). If the model standardises, so does the Euclidean distance. Of more than 5000
+    labelled rows, 5000 are drawn. Beside each score: how many pairs and rows it is of, and how
+    many of these the model was learned from (seen); where there are any, the figures are too
+    good, and a warning says so.
 
     A matcher of records is judged by what it says of --pairs, one by one, and by the pairs within
     its groups where --labels say what each record is of. It does not know which records it was
