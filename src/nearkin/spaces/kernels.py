@@ -21,12 +21,17 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import squareform
 from sklearn.preprocessing import normalize
 from sklearn.utils import check_random_state
-from sklearn.utils.extmath import row_norms
 
 from nearkin._types import DOUBLE_BYTES, Floats
 from nearkin.errors import InputError, InputTypeError
 from nearkin.rows import access, backends, device_math
-from nearkin.rows.distances import centre, middle, squared_distances, squared_distances_and_rounding
+from nearkin.rows.distances import (
+    centre,
+    middle,
+    squared_distances,
+    squared_distances_and_rounding,
+    squared_lengths,
+)
 from nearkin.rows.parallel import rows_per_block, run_in_blocks
 from nearkin.rows.sparse import is_sparse, variances
 from nearkin.storage.schema import a, maybe, one_word_of, positive, real, stored
@@ -129,12 +134,11 @@ class Kernel:
             return self.function.diagonal(A)
         if self.function is not None:
             return np.array([self(A[[i]], A[[i]])[0, 0] for i in range(A.shape[0])], dtype=A.dtype)
-        squared_norms = backends.as_type(row_norms(A, squared=True), A.dtype)
+        squared_norms = backends.as_type(squared_lengths(A), A.dtype)
         if self.name in ("rbf", "laplacian"):
             squared_norms = backends.namespace(A).ones_like(squared_norms)
         elif self.name == "cosine":
-            lengths = row_norms(unit_rows(A), squared=True)
-            squared_norms = backends.as_type(lengths > 0, A.dtype)
+            squared_norms = backends.as_type(squared_lengths(unit_rows(A)) > 0, A.dtype)
         elif self.name == "poly":
             squared_norms = self.polynomial(self.gamma * squared_norms)
         found: Floats = squared_norms
@@ -229,7 +233,7 @@ def unit_rows(X: Rows) -> Rows:
             return X / np.sqrt(squared)[:, None]
     largest = xp.max(xp.abs(X), axis=1, keepdims=True)
     X = X / xp.where(largest > 0, largest, xp.ones_like(largest))
-    length = row_norms(X)[:, None]
+    length = xp.sqrt(backends.as_type(squared_lengths(X), X.dtype))[:, None]
     return X / xp.where(length > 0, length, xp.ones_like(length))
 
 

@@ -166,6 +166,7 @@ def _add_up(
         u = tl.load(high + at_row)
         u_low = tl.load(low + at_row)
     total = tl.zeros((ROWS, WIDTH), dtype=tl.float32)
+    # Tensor cores cut off digits of what they add to: sums of many products would be too small.
     for tile in range(n_tiles):
         place = tile * TILE + slot
         at_point = place[None, :] * COLUMNS + column[:, None]
@@ -180,7 +181,7 @@ def _add_up(
                 u_low = tl.load(low + at_row + start)
                 v = tl.load(points + at_point + start)
                 v_low = tl.load(points_low + at_point + start)
-                product = _multiply(u, u_low, v, v_low, product)
+                product += _multiply(u, u_low, v, v_low, tl.zeros((ROWS, TILE), dtype=tl.float32))
         exponent = product * shrink - (mine[:, None] + tl.load(lengths + place)[None, :])
         value = tl.exp2(tl.minimum(exponent, 0.0)) * size
         first = value.to(tl.float16)
@@ -188,7 +189,6 @@ def _add_up(
         at_target = place[:, None] * BREADTH + target[None, :]
         c = tl.load(table + at_target)
         c_low = tl.load(table_low + at_target)
-        # Tensor cores cut off digits of what they add to; a sum of many tiles would be too small.
         total += _multiply(first, second, c, c_low, tl.zeros((ROWS, WIDTH), dtype=tl.float32))
     total = total * tl.load(back + target, target < q, 0.0)[None, :]
     total += tl.load(constant + target, target < q, 0.0)[None, :]
