@@ -134,14 +134,15 @@ class Kernel:
             return self.function.diagonal(A)
         if self.function is not None:
             return np.array([self(A[[i]], A[[i]])[0, 0] for i in range(A.shape[0])], dtype=A.dtype)
-        squared_norms = backends.as_type(squared_lengths(A), A.dtype)
+        lengths: Any = squared_lengths(unit_rows(A) if self.name == "cosine" else A)
         if self.name in ("rbf", "laplacian"):
-            squared_norms = backends.namespace(A).ones_like(squared_norms)
+            lengths = backends.namespace(A).ones_like(lengths)
         elif self.name == "cosine":
-            squared_norms = backends.as_type(squared_lengths(unit_rows(A)) > 0, A.dtype)
-        elif self.name == "poly":
-            squared_norms = self.polynomial(self.gamma * squared_norms)
-        found: Floats = squared_norms
+            lengths = lengths > 0
+        lengths = backends.as_type(lengths, A.dtype)
+        if self.name == "poly":
+            lengths = self.polynomial(self.gamma * lengths)
+        found: Floats = lengths
         return found
 
 
@@ -233,8 +234,8 @@ def unit_rows(X: Rows) -> Rows:
             return X / np.sqrt(squared)[:, None]
     largest = xp.max(xp.abs(X), axis=1, keepdims=True)
     X = X / xp.where(largest > 0, largest, xp.ones_like(largest))
-    length = xp.sqrt(backends.as_type(squared_lengths(X), X.dtype))[:, None]
-    return X / xp.where(length > 0, length, xp.ones_like(length))
+    length = xp.sqrt(squared_lengths(X))[:, None]
+    return X / backends.as_type(xp.where(length > 0, length, xp.ones_like(length)), X.dtype)
 
 
 def normalize_rows(X: Rows) -> Rows:
