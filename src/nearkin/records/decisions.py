@@ -380,8 +380,9 @@ def _interval_of(values: Doubles) -> IntervalEstimate:
 # A table whose candidates have been judged: groups, links, and what can be said of them.
 
 
-# What an answer makes of the score of a pair.
-_KNOWN = 8.0
+# What an answer makes of the score of a pair; and the chance to be wrong from which on it is
+# doubted.
+_KNOWN, _DOUBTED = 8.0, 0.5
 # Log-odds that are enough for a link, at least, if no other is nearer; how likely that is.
 _LEAST_ODDS, _SHIFT_SPREAD = 4.0, 1.5
 
@@ -395,8 +396,8 @@ class JudgedTable:
     matching : Matching
     work : AnyWork
     known : Answered
-    doubted : bool ndarray of shape (a,)
-        Answers that look wrong, which are not followed.
+    doubt : ndarray of shape (a,)
+        The chance that each answer is wrong; one that likely is, is not followed.
     copies : int ndarray of shape (c, 2)
         Records that are equal to another.
     """
@@ -404,8 +405,13 @@ class JudgedTable:
     matching: Matching
     work: AnyWork
     known: Answered
-    doubted: Mask
+    doubt: Doubles
     copies: Ints
+
+    @property
+    def doubted(self) -> Mask:
+        """Answers that look wrong."""
+        return self.doubt > _DOUBTED
 
     @property
     def pairs(self) -> Ints:
@@ -589,7 +595,8 @@ class JudgedTable:
         return MatchFigures(*figures)
 
     def _cells(self, called: Mask, chance: Doubles, n_called: float) -> list[Cell]:
-        said, same = self.known.among(self.pairs)
+        likely_same = np.abs(self.known.same - self.doubt)
+        said, same = Answered(self.known.pairs, likely_same).among(self.pairs)
         truth = np.zeros(len(self.pairs))
         truth[said] = same
         check = np.zeros(len(self.pairs), dtype=bool)
@@ -607,8 +614,8 @@ class JudgedTable:
             likely[-1] = likely[1::2] @ size[1::2] / size[1::2].sum()
         return [
             Cell(
-                bool(k % 2), size[k], likely[k], right[k], checked[k] - right[k], known[k],
-                all_said[k] - known[k],
+                bool(k % 2), size[k], likely[k], right[k], checked[k] - right[k],
+                np.floor(known[k]), np.floor(all_said[k] - known[k]),
             )
             for k in range(n)
         ]  # fmt: skip
@@ -660,12 +667,12 @@ _TELLING = 20_000
 
 
 # Rate of wrong answers below which none is doubted for; how much groups count beside single pairs,
-# and as how many pairs nothing counts; and the chance to be wrong from which on one is doubted.
-_LEAST_RATE, _BY_GROUPS, _OF_NOTHING, _DOUBTED = 0.03, 2.0, 2.0, 0.5
+# and as how many pairs nothing counts.
+_LEAST_RATE, _BY_GROUPS, _OF_NOTHING = 0.03, 2.0, 2.0
 
 
-def doubt_answers(judged: JudgedTable, odds: Doubles) -> Mask:
-    """Which answers all else speaks against: other answers, and the groups of their records.
+def doubt_answers(judged: JudgedTable, odds: Doubles) -> Doubles:
+    """The chance that each answer is wrong, by other answers and the groups of their records.
 
     Of a pair said to differ these are the groups that it holds apart; of one said to be the same
     those that are found without answers.
@@ -678,14 +685,14 @@ def doubt_answers(judged: JudgedTable, odds: Doubles) -> Mask:
     """
     known, rate = judged.known, max(judged.matching.error_rate, _LEAST_RATE)
     if not len(known.same):
-        return np.zeros(0, dtype=bool)
-    free = replace(judged, doubted=np.ones(len(known.same), dtype=bool))
+        return np.zeros(0)
+    free = replace(judged, doubt=np.ones(len(known.same)))
     by_groups = np.where(
         known.same > 0.5,
         _mean_of_others(free.groups(), judged, known.pairs),
         _mean_of_others(judged.groups(), judged, known.pairs),
     )
-    return chance_wrong(odds + _BY_GROUPS * by_groups, known.same, rate) > _DOUBTED
+    return chance_wrong(odds + _BY_GROUPS * by_groups, known.same, rate)
 
 
 def _mean_of_others(labels: Ints, judged: JudgedTable, asked: Ints) -> Doubles:
@@ -700,7 +707,7 @@ def _mean_of_others(labels: Ints, judged: JudgedTable, asked: Ints) -> Doubles:
 
 def judge_table(matching: Matching, work: AnyWork, known: Answered, copies: Ints) -> JudgedTable:
     """Judge the candidates of a table by what was learned elsewhere, and keep all answers."""
-    return JudgedTable(matching, work, known, np.zeros(len(known.same), dtype=bool), copies)
+    return JudgedTable(matching, work, known, np.zeros(len(known.same)), copies)
 
 
 # Which pairs to ask about: matches if none is known, then doubtful pairs, and checks.

@@ -808,7 +808,7 @@ class RecordMatcher(WholeState, BaseEstimator):
         agreement, told = self.matching_.agreement, work.compare(known.pairs)
         if look_reversed(without_answers(plan, agreement).scores(plan, told), known.same):
             notice(_REVERSED, TableWarning)
-        nobody = np.zeros(len(known.same), dtype=bool)
+        nobody = np.zeros(len(known.same))
         for _ in range(_ROUNDS):
             judged = JudgedTable(self.matching_, work, known, nobody, work.copies)
             chosen = draw_some(len(work.candidates), np.random.RandomState(seed))
@@ -816,7 +816,7 @@ class RecordMatcher(WholeState, BaseEstimator):
             self.matching_, held_out = learn_matching(
                 plan, agreement, work.compared(chosen),
                 compare_at_random(work, np.random.RandomState(seed), _AT_RANDOM),
-                told, known.same, asked=judged.were_asked, seed=seed,
+                told, known.same, seed,
             )  # fmt: skip
             before = len(work.candidates)
             if len(known.same):
@@ -824,7 +824,7 @@ class RecordMatcher(WholeState, BaseEstimator):
             if len(work.candidates) <= _GROWN * before:
                 break
         judged = JudgedTable(self.matching_, work, known, nobody, work.copies)
-        self._judged = replace(judged, doubted=doubt_answers(judged, held_out))
+        self._judged = replace(judged, doubt=doubt_answers(judged, held_out))
         self.report_ = self._judged.report()
 
     def _work(self, columns: list[Column], side: Mask | None, n_best: int = 0) -> Work:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
-from scipy.special import expit, logit
+from scipy.special import expit
 
 from nearkin._types import Doubles, Ints, Mask
 from nearkin.messages import enter_step
@@ -330,8 +330,6 @@ def learn_matching(
     at_random: Table32,
     answered: Table32,
     same: Doubles,
-    *,
-    asked: bool,
     seed: int = 0,
 ) -> tuple[Matching, Doubles]:
     """Learn from answers, beside what is known without them.
@@ -344,9 +342,6 @@ def learn_matching(
         Random pairs, which differ: they are learned from where "same" is said more often.
     answered, same : ndarray of shape (a, d) and (a,)
         Answered pairs, and the share of answers that say that they are the same.
-    asked : bool
-        Whether they were asked for what they look like, so that their shares hold for pairs that
-        look like them. Otherwise they may have been drawn by what they are.
     seed : int
 
     Returns
@@ -390,15 +385,7 @@ def learn_matching(
         rest = np.setdiff1d(np.arange(len(rows)), out)
         part, _ = _fit(lesson.take(rest), rising, error)
         held_out[kept[out]] = _predict(part, lesson.features[out], lesson.before[out])
-    matching = Matching(agreement, found[:-2], float(found[-2]), float(found[-1]), error)
-    if not asked:
-        shift = _shift_for_share(
-            matching.scores(plan, compared), known.scores(plan, compared),
-            known.scores(plan, answered), same,
-        )  # fmt: skip
-        matching = replace(matching, offset=matching.offset + shift)
-        held_out += shift
-    return matching, held_out
+    return Matching(agreement, found[:-2], float(found[-2]), float(found[-1]), error), held_out
 
 
 def _remembered(before: Doubles, rng: np.random.RandomState) -> Ints:
@@ -488,47 +475,6 @@ def _climb_with_rate(lesson: Lesson, rising: Mask, rate: float, start: Doubles) 
         objective, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 100}
     )
     return np.asarray(done.x)
-
-
-# How much of the shift is made that shares of answers and of candidates ask for, with few answers
-# and with many; and from how balanced answers on.
-_SHIFTED, _FEW_ANSWERS = 0.35, 20.0
-_LEAST_SHARE = 1e-3
-
-
-def _shift_for_share(scores: Doubles, before: Doubles, answered: Doubles, same: Doubles) -> float:
-    """By how much log-odds are less if answers were drawn by what they are.
-
-    Where half of the answers were drawn among matches, matches are too frequent among them. The
-    share of candidates that are the same then follows from their scores (M. Saerens, P. Latinne
-    and C. Decaestecker, 2002), and from those before any answer, corrected by how often these are
-    right for answered pairs of either kind (G. Forman, 2008). A mean of the two is taken, and a
-    part of the way to it is gone, the more so the more answers of both kinds there are.
-    """
-    share = float(same.mean())
-    balance = 4 * share * (1 - share)
-    if not len(scores) or balance < 0.5:
-        return 0.0
-    odds, shift, found = logit((same.sum() + 0.5) / (len(same) + 1)), 0.0, 0.0
-    for _ in range(200):
-        found = _log_odds_of(expit(scores + shift).mean())
-        if abs(found - odds - shift) < 1e-3:
-            break
-        shift = found - odds
-    likely = expit(answered)
-    right, wrong = np.average(likely, weights=same), np.average(likely, weights=1 - same)
-    known = float(np.clip(right - wrong, 0.0, 0.5))
-    counted = _log_odds_of((expit(before).mean() - wrong) / max(right - wrong, 0.05))
-    wanted = float(expit((1 - known) * found + known * counted))
-    low, high = -LIMIT, LIMIT
-    for _ in range(50):
-        middle = (low + high) / 2
-        low, high = (middle, high) if expit(scores + middle).mean() < wanted else (low, middle)
-    return balance * _SHIFTED * len(same) / (len(same) + _FEW_ANSWERS) * (low + high) / 2
-
-
-def _log_odds_of(share: float) -> float:
-    return float(logit(np.clip(share, _LEAST_SHARE, 1 - _LEAST_SHARE)))
 
 
 # A table with its candidates, and what a model says of them, in blocks.
