@@ -123,6 +123,16 @@ def test_files_as_spreadsheets_write_them_are_taken_by_every_command(run, tmp_pa
     assert found[:2] == found[2:4] == found[4:]
 
 
+def test_ids_beside_numbers_make_no_records_of_them(run, tmp_path):
+    lines = [f"r{i},{i % 7},{i % 3}\n" for i in range(30)]
+    (tmp_path / "rows.csv").write_text("id,a,b\n" + "".join(lines))
+    (tmp_path / "p.csv").write_text("left,right,same\n0,7,yes\n0,1,no\n")
+    told = run("fit", "rows.csv", "-p", "p.csv", "--learner", "rca", "-o", "m.nearkin").err
+    assert "note: not learned from 'id' (names rows); --columns" in told
+    assert "30 rows of 2 columns" in told
+    assert "records of" not in run("suggest", "rows.csv", "-n", 2).err
+
+
 def test_the_index_of_a_frame_is_no_feature(tmp_path):
     import pandas as pd
 

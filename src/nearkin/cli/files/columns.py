@@ -17,6 +17,7 @@ from nearkin.cli.common import (
     quote_names,
     say,
     suggest_name,
+    table_reading,
     validation,
 )
 from nearkin.errors import few
@@ -127,7 +128,15 @@ def _drop_doubtful_columns(
     spoken_of = {*match_columns(choice.exclude, kinds, "--exclude", file)}
     spoken_of |= {*match_columns(choice.one_hot, kinds, "--one-hot", file)}
     others = {column: kinds[column] for column in columns if column not in spoken_of}
-    aside = find_doubtful_columns(others, with_words=has_words(kinds, [*others]))
+    ids = {
+        column: why
+        for column, kind in others.items()
+        if kind == "text" and (why := table_reading.recognise_id_name(column)) is not None
+    }
+    left = {column: kind for column, kind in others.items() if column not in ids}
+    if not left or has_words(kinds, [*left]):  # beside other words it is seen what they hold
+        ids, left = {}, others
+    aside = ids | find_doubtful_columns(left, with_words=has_words(kinds, [*left]))
     if aside and not quietly:
         named = ", ".join(f"{column!r} ({why})" for column, why in aside.items())
         say(f"note: not learned from {named}; --columns takes all that it names.")
