@@ -169,7 +169,8 @@ def count_kernel_rows(learner: Any, n: int) -> int:
     if getattr(learner, "kernel", None) is None or type(learner).__name__ == "GeometryAware":
         return 0
     named = getattr(learner, "landmarks", "random")
-    found = len(named) if not isinstance(named, str) else getattr(learner, "n_landmarks", None)
+    is_list = hasattr(named, "__len__") and not isinstance(named, str)  # fit refuses others
+    found = len(named) if is_list else getattr(learner, "n_landmarks", None)
     if found is None:
         found = default_n_landmarks(n) or n
     return min(int(found), n) if isinstance(found, Integral) else 0  # fit refuses what is no number

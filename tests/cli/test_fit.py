@@ -193,6 +193,8 @@ def test_many_rows_get_landmarks(run, tmp_path):
         (("-p", "numbered.csv", "--learner", "kernel-gamma"), "did you mean 'kernel-"),
         (("-p", "numbered.csv", *BETA[:2], "--set", "n_landmark=3"), "mean 'n_landmarks'?"),
         (("-p", "numbered.csv", *BETA[:2], "--set", "n_landmarks"), "give a name and a value"),
+        (("-p", "numbered.csv", *BETA[:2], "--set", "landmarks=3"), "'landmarks' parameter"),
+        (("-p", "numbered.csv", *BETA[:2], "--set", "scale=3"), "must be true or false"),
         (("-p", "numbered.csv", *BETA[:2], "--set", "random_state=3"), "use --seed"),
         (("-p", "numbered.csv", *BETA[:2], "--set", "n_landmarks=few"), "'n_landmarks' parameter"),
         (("-l", "knd"), "--labels knd: no such column in rows.csv; did you mean 'kind'?"),

@@ -93,7 +93,7 @@ def test_none_and_a_table_is_the_same_as_the_table(run, people):
     alone = run(*GROUPS).out
     assert run("duplicates", "none", *GROUPS[1:]).out == alone
     guess = run("duplicates", "none", "people.csv", "--id", "id")
-    assert "not known yet: 30 answers more would tell" in guess.err
+    assert "not known yet: 30 more answers would tell" in guess.err
     assert len(guess.records) > 20
 
 

@@ -41,7 +41,7 @@ def cluster(
         "auto",
     ),
     number: str | None = o.option(
-        "--clusters NUMBER",
+        "--clusters -k NUMBER",
         "How many, or the least and the most, such as 5-20; auto finds out without. Not "
         "for hdbscan.",
     ),

@@ -250,6 +250,7 @@ _PHRASES = (
     ),
     (r"\bn_samples=(\w+) rows", r"\1 rows"),
     (r"\brecords=True\b", "--records"),
+    (r"an instance of 'bool' or an instance of 'numpy\.bool_?'", "true or false"),
     (r"\bids=", "--id "),
     (r"\bimages=", "--image "),
 )

@@ -322,10 +322,10 @@ def describe_figures(found: Duplicates | Links) -> str:
         if not figure.more
     ]
     if not told:
-        return f"precision and recall are not known yet: {counted(more, 'answer')} more would tell"
+        return f"precision and recall are not known yet: {counted(more, 'more answer')} would tell"
     left = "precision" if found.precision.more else "recall"
     unknown = (
-        f"; {left} is not known yet: {counted(more, 'answer')} more would tell" if more else ""
+        f"; {left} is not known yet: {counted(more, 'more answer')} would tell" if more else ""
     )
     return f"expected: {', '.join(told)} (90 % intervals){unknown}"
 
