@@ -5,13 +5,13 @@ import { undoneInWords } from "./logic/answers";
 import { isPair, saidOfPair, withAnswer, wordOf } from "./logic/known";
 import { stillAsked, withoutPair } from "./logic/review";
 import type {
+  Asking,
   Change,
+  GroupsState,
   Pair,
-  ReviewPair,
   Same,
   State,
   Suspect,
-  Triplet,
   Which,
   Word,
 } from "./logic/types";
@@ -21,11 +21,10 @@ import {
   asked,
   askedOf,
   chosenSuspect,
-  type Groups,
   gone,
-  groupsReady,
   type Model,
-  NO_GROUPS,
+  purposeOf,
+  wordsOf,
 } from "./model";
 import { announce, dismiss, notify, notifyProblem } from "./notices";
 import { underWay } from "./settled";
@@ -36,7 +35,8 @@ import { myName } from "./who";
 export function acceptState(model: Model, state: State): void {
   const now = model.state.value;
   if (state.version < now.version) return;
-  const asBefore = state.version === now.version && state.goal === now.goal;
+  const asBefore =
+    state.version === now.version && JSON.stringify(state.asked) === JSON.stringify(now.asked);
   const { question, which, check } = now;
   const isShown = question !== null || which !== null || check !== null;
   model.state.set(asBefore && isShown ? { ...state, question, which, check } : state);
@@ -58,14 +58,17 @@ export function questionSentence(model: Model): string {
   const question = asked(model);
   if (question === null) return noQuestionSentence(model);
   if (question.rows !== undefined) return `Which is ${nameOf(model, question.left)} like?`;
-  return `Are ${nameOf(model, question.left)} and ${nameOf(model, question.right)} the same?`;
+  const both = `${nameOf(model, question.left)} and ${nameOf(model, question.right)}`;
+  return `${wordsOf(model)} ${both}`;
 }
 
 export function noQuestionSentence(model: Model): string {
   if (model.lesson.n_rows < 2) return "There is only one record, so there is nothing to compare.";
-  if (model.panel.value === "review") {
+  const purpose = purposeOf(model);
+  if (purpose === null) return "Choose first what is asked.";
+  if (purpose === "things") {
     return model.review.value === null
-      ? "The records are being compared. Doubtful pairs are asked here then."
+      ? "The records are being compared: the first question comes in a moment."
       : "There is no doubtful pair left: what is not answered follows from the answers, or you were unsure.";
   }
   if (model.report.value === null) return "The first questions are being chosen.";
@@ -166,16 +169,6 @@ export function reviewNoMore(model: Model, pair: Pair): void {
   reviewing.set(stillAsked(asked, review.value, model.known.value));
 }
 
-/** Of a pair that is listed for review. */
-export function answerReviewed(
-  model: Model,
-  { left, right }: ReviewPair,
-  same: Same,
-  pressedAt: number,
-): Promise<State | null> {
-  return answerPair(model, { left, right }, same, "review", () => "nothing", pressedAt);
-}
-
 /** Put a pair before all other questions. */
 export function askFirst(model: Model, question: Asked): void {
   const others = model.askedAgain.value.filter((one) => !isPair(one, question));
@@ -234,8 +227,8 @@ async function answerPair(
 /** Say so if an answer contradicts what follows from others. */
 export function tellOfContradiction(model: Model, before: number, { conflicts }: State): void {
   if (conflicts <= before) return;
-  notify("This contradicts other answers: one of them is wrong. They are listed under Suspects.");
-  model.panel.set("suspects");
+  notify("This contradicts other answers: one of them is wrong. They are listed below.");
+  model.panel.set("said");
 }
 
 const ELSEWHERE: Record<Word, string> = {
@@ -259,28 +252,8 @@ export function answerNeighbour(
   return answerPair(model, pair, same, "neighbors", before, pressedAt);
 }
 
-/** Of a point and two of its neighbours; it takes the place of the opposite. */
-export async function answerOrder(model: Model, triplet: Triplet): Promise<void> {
-  const { anchor, closer, farther } = triplet;
-  model.ordering.set(false);
-  const [one, near, far] = [anchor, closer, farther].map((row) => nameOf(model, row));
-  await change(
-    model,
-    () => api.order(triplet),
-    ({ n_triplets }) =>
-      `${one} is nearer to ${near} than to ${far}. ${counted(n_triplets, "triplet")}.`,
-  );
-}
-
-export async function withdrawOrder(model: Model, triplet: Triplet): Promise<void> {
-  await change(
-    model,
-    () => api.withdrawOrder(triplet),
-    ({ n_triplets }) => `Withdrawn. ${counted(n_triplets, "triplet")}.`,
-  );
-}
-
-export async function answerQuestion(model: Model, same: Same, pressedAt: number): Promise<void> {
+/** s, d and u. */
+export async function say(model: Model, same: Same, pressedAt: number): Promise<void> {
   const question = asked(model);
   if (question === null) return;
   if (question.rows !== undefined) return sayOfGroups(model, question, same, pressedAt);
@@ -298,40 +271,41 @@ export async function answerQuestion(model: Model, same: Same, pressedAt: number
   if (model.answering?.left === left && model.answering.right === right) model.answering = null;
 }
 
-/** Of group A and group B; with same, also of group A alone: all of it is one kind. */
-export async function answerGroups(model: Model, same: boolean, pressedAt: number): Promise<void> {
-  const groups = model.groups.value;
-  const { a, b, sure } = groups;
-  if (!groupsReady(groups) && !(same && a.length > 1)) return;
-  model.groups.set(NO_GROUPS);
-  let sentence = "";
-  let again: Groups = groups;
-  const state = await traced(
+/** Of some records at once; what contradicts answers before is to be said twice. */
+export async function answerMany(
+  model: Model,
+  send: (before: "nothing" | null) => Promise<GroupsState>,
+  said: string,
+  sure = false,
+): Promise<"said" | "refused" | "doubted"> {
+  let outcome: "said" | "refused" | "doubted" = "refused";
+  let sentence = said;
+  const state = await change(
     model,
-    pressedAt,
     async () => {
-      const reply = await api.answerGroups(a, b, same, sure ? null : "nothing");
-      sentence = `${saidOf(same)}: ${counted(reply.n_pairs, "pair")} of ${counted(reply.n_possible, "possible one")} recorded.`;
+      const reply = await send(sure ? null : "nothing");
+      sentence = `${said} ${counted(reply.n_pairs, "pair")} recorded.`;
       return reply;
     },
     () => sentence,
     () => {
-      again = { a, b, sure: true };
+      outcome = "doubted";
       notify("Say it again to have it take the place of what was said before.");
     },
-    `${wordOf(same)}: ${counted(a.length + b.length, "record")}`,
   );
-  if (state === null) model.groups.set(again);
-  else notify(sentence);
+  if (state === null) return outcome;
+  notify(sentence);
+  return "said";
 }
 
-/** s, d and u: of the two groups if both are there, else of the question. */
-export async function say(model: Model, same: Same, pressedAt: number): Promise<void> {
-  if (groupsReady(model.groups.value)) {
-    if (same !== null) await answerGroups(model, same, pressedAt);
-    return;
-  }
-  await answerQuestion(model, same, pressedAt);
+/** Choose what is asked, and how that is put. */
+export async function ask(model: Model, asking: Asking): Promise<void> {
+  await change(
+    model,
+    () => api.ask(asking),
+    () => `Asked from now on: ${asking.words}`,
+  );
+  if (asking.purpose === "things" && model.review.value === null) await lookAtReview(model);
 }
 
 /** What a step back or forth asks for, and what becomes of the reply. */
@@ -468,21 +442,4 @@ export function askAgain(model: Model, { left, right, same, which }: Suspect): v
     askFirst(model, { left, right, origin: "suspect", before, title });
   }
   announce(questionSentence(model));
-}
-
-/** Put points into a group, once each; a point is in one of them only. */
-export function addToGroup(model: Model, group: "a" | "b", rows: number[]): void {
-  const { a, b } = model.groups.value;
-  const mine = new Set(group === "a" ? a : b);
-  const single = rows.length === 1 && mine.has(rows[0]);
-  for (const row of rows) {
-    if (single) mine.delete(row);
-    else mine.add(row);
-  }
-  const other = (group === "a" ? b : a).filter((row) => !mine.has(row));
-  const groups = group === "a" ? { a: [...mine], b: other } : { a: other, b: [...mine] };
-  model.groups.set(groups);
-  const { length } = group === "a" ? groups.a : groups.b;
-  const next = groupsReady(groups) ? " Say same or different of the two groups." : "";
-  announce(`Group ${group.toUpperCase()}: ${counted(length, "point")}.${next}`);
 }

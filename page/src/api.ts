@@ -8,15 +8,15 @@ import {
   type SearchColumn,
   searchOf,
 } from "./logic/finding";
-import { decodeFloats, decodeLayout } from "./logic/messages";
+import { decodeFloats, decodeGroups, decodeLayout } from "./logic/messages";
 import type {
   AnswerList,
+  Asking,
   Colouring,
   ColouringInfo,
   Columns,
   DataRecord,
-  Goal,
-  Grouping,
+  Groups,
   GroupsState,
   Known,
   Layout,
@@ -25,9 +25,7 @@ import type {
   Report,
   Review,
   Same,
-  SplitState,
   State,
-  Triplet,
   Why,
   Word,
 } from "./logic/types";
@@ -46,14 +44,7 @@ export class ServerError extends Error {
   }
 }
 
-export type ExportName =
-  | "pairs"
-  | "triplets"
-  | "embedding"
-  | "clusters"
-  | "model"
-  | "groups"
-  | "grouping";
+export type ExportName = "pairs" | "embedding" | "model" | "groups" | "duplicates";
 
 /** Which answers to list. */
 export interface AnswerQuery extends Record<string, string | number> {
@@ -130,7 +121,7 @@ const requests = {
   learnFrom: (columns: string[], standardise: boolean | null) =>
     post<Columns>("learned-columns", { columns, standardise }),
 
-  async layout(name: "euclidean" | "learned"): Promise<Layout> {
+  async layout(name: "learned"): Promise<Layout> {
     const response = await request(address(`layouts/${name}`));
     return decodeLayout(await unlessGone(response.arrayBuffer()));
   },
@@ -146,23 +137,17 @@ const requests = {
     return response.status === 204 ? null : unlessGone(response.json() as Promise<Review>);
   },
 
-  /** The groups that were found last, if there are any. */
-  async grouping(): Promise<Grouping | null> {
-    const response = await request(address("grouping"));
-    return response.status === 204 ? null : unlessGone(response.json() as Promise<Grouping>);
+  /** The groups of all rows, by what is known and learned now. */
+  async groups(): Promise<Groups> {
+    const response = await request(address("groups"));
+    return decodeGroups(await unlessGone(response.arrayBuffer()));
   },
 
-  /** With the number of clusters, or of the grouping, that is meant. */
-  async colouring(
-    key: string,
-    query: { clusters?: number; grouping?: number },
-  ): Promise<Colouring> {
+  async colouring(key: string): Promise<Colouring> {
     const path = `colourings/${encodeURIComponent(key)}`;
     const [info, values] = await Promise.all([
-      get<ColouringInfo>(path, query),
-      request(address(`${path}/values`, query)).then((response) =>
-        unlessGone(response.arrayBuffer()),
-      ),
+      get<ColouringInfo>(path),
+      request(address(`${path}/values`)).then((response) => unlessGone(response.arrayBuffer())),
     ]);
     return { ...info, values: decodeFloats(values) };
   },
@@ -198,29 +183,14 @@ const requests = {
     origin: string,
     before: "nothing" | null,
   ) => post<State>("which", { left, rows, right, same, origin, before, by: myName() }),
-  nameKnown: (row: number, name: string | null) => post<State>("which/name", { row, name }),
+  nameGroup: (row: number, name: string | null) => post<State>("groups/name", { row, name }),
+  ask: ({ purpose, words }: Asking) => post<State>("ask", { purpose, words }),
   answerGroups: (first: number[], second: number[], same: boolean, before: "nothing" | null) =>
     post<GroupsState>("groups", { first, second, same, before, by: myName() }),
-  /** Groups are told to all pages once they are found. */
-  findGroups: () => request(address("grouping"), { method: "POST" }),
-  /** With the name that it is believed to have. */
-  nameGroup: (grouping: number, group: number, name: string | null, before: string | null) =>
-    post<State>("grouping/name", { grouping, group, name, before }),
-  sayOneGroup: (grouping: number, rows: number[], before: "nothing" | null) =>
-    post<GroupsState>("grouping/one", { grouping, rows, before, by: myName() }),
-  splitOff: (grouping: number, rows: number[], before: "nothing" | null) =>
-    post<SplitState>("grouping/split", { grouping, rows, before, by: myName() }),
-  sayOfGroups: (
-    grouping: number,
-    [first, second]: number[],
-    same: boolean,
-    before: "nothing" | null,
-  ) => post<GroupsState>("grouping/two", { grouping, first, second, same, before, by: myName() }),
-  aim: (goal: Goal) => post<State>("goal", { goal }),
+  split: (rows: number[], others: number[], before: "nothing" | null) =>
+    post<GroupsState>("groups/split", { rows, others, before, by: myName() }),
   withdraw: (left: number, right: number, before: Word) =>
     post<State>("withdrawals", { left, right, before }),
-  order: (triplet: Triplet) => post<State>("orders", triplet),
-  withdrawOrder: (triplet: Triplet) => post<State>("orders/withdrawals", triplet),
   /** The last step, if there was none after a version. */
   undo: (version: number) => post<State>("undo", { version }),
   redo: (version: number) => post<State>("redo", { version }),
@@ -228,9 +198,8 @@ const requests = {
   withdrawEntry: (number: number) => post<State>("answers/withdrawals", { number }),
 
   /** A file to keep, and its name. */
-  async export(name: ExportName, clusters: number): Promise<[Blob, string]> {
-    const query: Record<string, number> = name === "clusters" ? { clusters } : {};
-    return fileOf(await request(address(`export/${name}`, query)), name);
+  async export(name: ExportName): Promise<[Blob, string]> {
+    return fileOf(await request(address(`export/${name}`)), name);
   },
 };
 

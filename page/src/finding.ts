@@ -35,9 +35,7 @@ export function keepMatches(model: Model): void {
   });
   model.filter.listen(search);
   model.learned.listen(() => model.filter.value.doubtful && search());
-  model.grouping.listen((grouping, before) => {
-    if (grouping?.number !== before?.number && model.filter.value.groups.length > 0) search();
-  });
+  model.groups.listen(() => model.filter.value.groups.length > 0 && search());
 }
 
 export function clearFilter(model: Model): void {

@@ -1,17 +1,18 @@
 /** Single keys. They never fire while somebody types, nor together with Ctrl, Alt or Cmd. */
 
-import { addToGroup, redo, say, undo, withdrawSuspect } from "./actions";
+import { redo, say, undo, withdrawSuspect } from "./actions";
 import { bindingOf } from "./logic/bindings";
-import { chosenSuspect, groupsReady, type Model, NONE_CHOSEN } from "./model";
+import { chosenSuspect, type Model } from "./model";
 import { announce } from "./notices";
 import { toggleNames } from "./scatter/names";
 import type { Stage } from "./scatter/stage";
 import { openColumns } from "./view/columns";
 import { byId } from "./view/dom";
+import { openDuplicates } from "./view/duplicates";
 import { focusSearch } from "./view/find";
-import { clearGroups } from "./view/groups";
 import { openHelp } from "./view/help";
-import { toggleReading } from "./view/reading";
+import { openInfo } from "./view/info";
+import { clearSelection } from "./view/selection";
 import { closeWhy, toggleWhy } from "./view/why";
 import { chooseByKey } from "./which";
 
@@ -59,22 +60,13 @@ function isDigit(name: string): boolean {
 }
 
 export function listenToKeys(model: Model, stage: Stage | null): void {
-  const addSelected = (group: "a" | "b"): void => {
-    const row = model.hovered.value ?? model.selected.value;
-    if (row === null) announce("Select a point first.");
-    else addToGroup(model, group, [row]);
-  };
-
   const clear = (): void => {
-    const { a, b } = model.groups.value;
-    if (a.length + b.length > 0 || model.lassoMode.value) {
-      clearGroups(model);
-      announce("Groups cleared.");
+    if (model.selection.value.length > 0 || model.lassoMode.value) {
+      clearSelection(model);
+      announce("Nothing is selected.");
     } else if (model.why.value !== null) closeWhy(model);
-    else if (model.chosen.value.numbers.length > 0) model.chosen.set(NONE_CHOSEN);
-    else if (model.ordering.value) model.ordering.set(false);
+    else if (model.chosen.value !== null) model.chosen.set(null);
     else if (model.askedAgain.value.length > 0) model.askedAgain.set([]);
-    else if (model.reading.value) toggleReading(model);
     else {
       model.selected.set(null);
       model.hovered.set(null);
@@ -85,15 +77,15 @@ export function listenToKeys(model: Model, stage: Stage | null): void {
     if (model.hovered.value !== null) model.selected.set(model.hovered.value);
     model.panel.set("point");
     if (model.selected.value === null) announce("Select a point first.");
-    else byId("panel-point").focus();
+    else byId("panel").focus();
   };
 
   // Only what is shown is withdrawn: the first press opens the list if it is not.
   const withdrawShown = (): void => {
     const suspect = chosenSuspect(model);
-    if (model.panel.value === "suspects") void withdrawSuspect(model);
+    if (model.panel.value === "said") void withdrawSuspect(model);
     else {
-      model.panel.set("suspects");
+      model.panel.set("said");
       announce(suspect ? `Press w again to withdraw: ${suspect.said}` : "No answer looks wrong.");
     }
   };
@@ -106,22 +98,19 @@ export function listenToKeys(model: Model, stage: Stage | null): void {
       z: () => undo(model),
       "shift+z": () => redo(model),
       w: withdrawShown,
-      r: () => model.lesson.review && model.panel.set("review"),
+      r: () => openDuplicates(model),
       n: neighbours,
       h: () => {
-        model.panel.set("answers");
-        byId("panel-answers").focus();
+        model.panel.set(model.panel.value === "said" ? "closed" : "said");
+        byId("panel").focus();
       },
-      a: () => addSelected("a"),
-      b: () => addSelected("b"),
       g: () => stage && model.lassoMode.set(!model.lassoMode.value),
       t: () => stage && toggleNames(model),
-      l: () => model.showLinks.set(!model.showLinks.value),
       f: () => stage?.plot.fit(),
       m: () => byId("stage").focus(),
       q: () => byId("question").focus(),
       "/": focusSearch,
-      x: () => toggleReading(model),
+      i: () => openInfo(model),
       c: () => openColumns(model),
       y: () => toggleWhy(model),
       "?": openHelp,
@@ -139,10 +128,5 @@ export function listenToKeys(model: Model, stage: Stage | null): void {
     if (name !== "Escape" && !model.shortcuts.value) return;
     act(name, event.timeStamp);
     event.preventDefault();
-  });
-
-  // A group that is ready changes what s and d mean.
-  model.groups.listen((groups, before) => {
-    if (groupsReady(before) && !groupsReady(groups)) announce("s and d answer the question again.");
   });
 }

@@ -3,16 +3,16 @@
 import { acceptState, acceptToldState, lookAtReview } from "./actions";
 import { api, ServerError } from "./api";
 import { coalesced } from "./coalesce";
-import { keepColouring } from "./colour_by";
 import { keepMatches } from "./finding";
 import { greetCell } from "./framed";
-import { acceptGrouping, keepGrouping } from "./grouping";
+import { keepGroups } from "./groups";
 import { listenToKeys } from "./keys";
 import { openLive } from "./live";
 import type { LiveMessage } from "./logic/messages";
+import { stillAsked } from "./logic/review";
 import type { Lesson } from "./logic/types";
 import { counted } from "./logic/words";
-import { asked, createModel, type Model } from "./model";
+import { asked, createModel, type Model, purposeOf } from "./model";
 import { announce, notify, notifyProblem } from "./notices";
 import { isWebGlThere } from "./scatter/plot";
 import { listenToArrows, listenToMouse } from "./scatter/pointing";
@@ -21,26 +21,20 @@ import { enter, stay } from "./session";
 import { afterPause, note, reloadPage, underWay } from "./settled";
 import { showAll } from "./signal";
 import { createTheme } from "./theme";
-import { answersPanel } from "./view/answers";
-import { showBlend } from "./view/blend";
 import { prepareColumns } from "./view/columns";
-import { byId, h, replace } from "./view/dom";
+import { byId, h } from "./view/dom";
 import { showFind } from "./view/find";
-import { showGroups } from "./view/groups";
 import { showHeader } from "./view/header";
-import { IN_MEMORY, prepareHelp } from "./view/help";
+import { prepareHelp } from "./view/help";
 import { showHoverCard } from "./view/hover_card";
+import { prepareInfo } from "./view/info";
 import { showLegend } from "./view/legend";
-import { showMapProgress } from "./view/map_choice";
-import { setBadge, showPanels } from "./view/panels";
+import { showPanel } from "./view/panel";
 import { showPeople } from "./view/people";
-import { pointPanel } from "./view/point";
-import { qualityPanel } from "./view/quality";
 import { showQuestion } from "./view/question";
-import { reviewPanel } from "./view/review";
 import { showSaving } from "./view/saving";
-import { suspectsPanel } from "./view/suspects";
-import { showToolbar } from "./view/toolbar";
+import { showSelection } from "./view/selection";
+import { showMapProgress, showTools } from "./view/tools";
 import { showWhy } from "./view/why";
 import { myBrowser, myName, onNaming } from "./who";
 
@@ -55,56 +49,24 @@ async function start(): Promise<void> {
   for (const id of ["studio", "tools"]) byId(id).hidden = false;
   showHeader(model);
   prepareHelp(model);
-  prepareColumns(model);
+  prepareColumns();
   showQuestion(model);
   showSaving(model);
   showWhy(model);
-  showSide(model);
+  showPanel(model);
+  prepareInfo(model);
   showPeople(model);
-  showNotes(model);
   keepMatches(model);
   showFind(model);
 
   keepKnown(model);
   listenLive(model);
-  api.layout("euclidean").then((layout) => model.euclidean.set(layout), notifyProblem);
+  if (purposeOf(model) === "things") void lookAtReview(model);
 
   const stage = await tryStage(model);
-  showToolbar(model, stage?.plot ?? null);
+  showTools(model, stage?.plot ?? null);
   listenToKeys(model, stage);
   offerToTests(model, stage);
-}
-
-function showSide(model: Model): void {
-  const { review } = model.lesson;
-  showPanels(model, [
-    ...(review ? [{ id: "review" as const, title: "Review", body: reviewPanel(model) }] : []),
-    { id: "quality", title: "Quality", body: qualityPanel(model) },
-    { id: "suspects", title: "Suspects", body: suspectsPanel(model) },
-    { id: "answers", title: "Answers", body: answersPanel(model) },
-    { id: "point", title: "Point", body: pointPanel(model) },
-  ]);
-  model.report.show((report) => {
-    const n = (report?.suspects.length ?? 0) + (report?.contradictions.length ?? 0);
-    setBadge("suspects", n === 0 ? "" : String(n));
-  });
-  model.selected.listen((row) => {
-    if (row !== null) model.panel.set("point");
-  });
-}
-
-/** Notes stay below the map as long as they hold. */
-function showNotes(model: Model): void {
-  showAll([model.report, model.review, model.grouping], () => {
-    const { notes: own, journal } = model.lesson;
-    const parts = [model.report.value, model.review.value, model.grouping.value];
-    const notes = new Set([...own, ...parts.flatMap((part) => part?.notes ?? [])]);
-    if (journal === null) notes.add(IN_MEMORY);
-    const items = [...notes].map((text) =>
-      h("li", { text, title: text, dir: "auto", testid: "note" }),
-    );
-    replace(byId("notes"), ...items);
-  });
 }
 
 /** An answer of this page is known from its reply; for all else the server is asked, once the map has moved. */
@@ -133,15 +95,12 @@ function listenLive(model: Model): void {
       case "layout":
         (message.layout.ofNeighbors ? model.neighbors : model.learned).set(message.layout);
         break;
-      case "grouping":
-        acceptGrouping(model, message.grouping);
-        break;
       case "problem":
-        model.finding.set(null);
         notify(message.message, "problem");
         break;
       case "review":
         model.review.set(message.review);
+        model.reviewing.set(stillAsked(model.reviewing.value, message.review, model.known.value));
         break;
       case "people":
         model.people.set(message.people);
@@ -182,18 +141,15 @@ async function reload(model: Model): Promise<void> {
       model.askedThen.length = 0;
       model.state.set(lesson.state);
     } else acceptState(model, lesson.state);
-    const [report, learned, known, grouping] = await Promise.all([
+    const [report, learned, known] = await Promise.all([
       api.report(),
       api.layout("learned"),
       api.known(),
-      api.grouping(),
     ]);
     model.report.set(report);
-    model.finding.set(null);
-    model.grouping.set(grouping);
     model.learned.set(learned);
     model.known.set(known);
-    if (model.review.value !== null || model.panel.value === "review") void lookAtReview(model);
+    if (model.review.value !== null) void lookAtReview(model);
     announce("Connected again.");
   } catch (problem) {
     notifyProblem(problem);
@@ -216,11 +172,9 @@ async function tryStage(model: Model): Promise<Stage | null> {
   byId("points").addEventListener("webglcontextlost", () => {
     notify("The browser took the map's graphics away. Load the page again to see it.", "problem");
   });
-  keepGrouping(model);
-  keepColouring(model);
+  keepGroups(model);
   showLegend(model);
-  showGroups(model);
-  showBlend(model);
+  showSelection(model);
   showMapProgress(model);
   showHoverCard(model, stage);
   listenToMouse(model, stage);
@@ -231,9 +185,9 @@ async function tryStage(model: Model): Promise<Stage | null> {
 
 function withoutMap(): null {
   const message =
-    "The map needs WebGL, which this browser does not have or has turned off. Questions, suspects, quality and " +
+    "The map needs WebGL, which this browser does not have or has turned off. Questions, answers and " +
     "export work without it.";
-  for (const id of ["stage", "legend", "toolbar", "blend"]) byId(id).hidden = true;
+  for (const id of ["stage", "legend", "toolbar"]) byId(id).hidden = true;
   byId("frame").prepend(
     h("p", { class: "no-map", role: "status", text: message, testid: "no-webgl" }),
   );
@@ -242,17 +196,12 @@ function withoutMap(): null {
 
 /** What the map shows, in words. */
 function summarise(model: Model): void {
-  showAll([model.state, model.colouring, model.blend, model.showLinks], () => {
+  showAll([model.colouring], () => {
     const { n_rows } = model.lesson;
-    const { n_must_link, n_cannot_link } = model.state.value;
-    const lines = model.showLinks.value
-      ? `Lines join ${counted(n_must_link, "pair")} said to be the same and ${counted(n_cannot_link, "pair")} said to be different.`
-      : "A line joins the pair that is asked.";
-    const layout = model.blend.value === 0 ? "Euclidean distance" : "learned metric";
     const colour = model.colouring.value ? ` Colours show ${model.colouring.value.name}.` : "";
     byId("map-summary").textContent =
-      `${counted(n_rows, "point")}, near each other where records are alike by the ${layout}. ` +
-      `${lines}${colour} ` +
+      `${counted(n_rows, "point")}, near each other where records are alike. A line joins the pair that is asked.` +
+      `${colour} ` +
       "Arrow keys step from point to point, Enter selects.";
   });
 }

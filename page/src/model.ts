@@ -4,10 +4,11 @@ import { api } from "./api";
 import type { Connection } from "./live";
 import type { Theme } from "./logic/colours";
 import { type Filter, type Matches, NO_FILTER } from "./logic/finding";
+import { GROUPS } from "./logic/messages";
 import { Trace } from "./logic/trace";
 import type {
   Colouring,
-  Grouping,
+  Groups,
   Known,
   KnownGroup,
   Layout,
@@ -22,7 +23,6 @@ import type {
   Which,
   Word,
 } from "./logic/types";
-import { percent } from "./logic/words";
 import { Pending } from "./pending";
 import { Queue } from "./queue";
 import { RecordCache } from "./record_cache";
@@ -41,30 +41,10 @@ export interface Asked extends Pair {
   hint?: string;
 }
 
-export interface Groups {
-  a: number[];
-  b: number[];
-  /** Different things were said of some of their pairs: whoever says it again means it. */
-  sure?: boolean;
-}
-
-export const NO_GROUPS: Groups = { a: [], b: [] };
-
-/** Groups that were found and are chosen in the legend, two at most. */
-export interface ChosenGroups {
-  numbers: number[];
-  /** As with groups that are drawn. */
-  sure?: boolean;
-}
-
-export const NONE_CHOSEN: ChosenGroups = { numbers: [] };
-
-export type PanelName = "review" | "quality" | "suspects" | "answers" | "point";
+/** What the panel shows: nothing but its line, what was said, how good that is, or the selected point. */
+export type PanelName = "closed" | "said" | "details" | "point";
 
 export type MapChoice = "neighbors" | "axes";
-
-/** Euclidean at 0, learned at 1. */
-export type Blend = number;
 
 export interface Model {
   lesson: Lesson;
@@ -75,7 +55,6 @@ export interface Model {
   learned: Signal<Layout | null>;
   neighbors: Signal<Layout | null>;
   mapChoice: Signal<MapChoice>;
-  euclidean: Signal<Layout | null>;
   connection: Signal<Connection>;
   /** Requests that change what is known. */
   changes: Queue;
@@ -96,23 +75,19 @@ export interface Model {
   problem: string | null;
   selected: Signal<number | null>;
   hovered: Signal<number | null>;
-  /** Whether it is said which of two neighbours of the selected point is nearer, and the nearer one of them. */
-  ordering: Signal<boolean>;
-  nearer: Signal<number | null>;
   /** Two records whose nearness is explained, and an answer that is looked at on the way. */
   why: Signal<Pair | null>;
   looked: Signal<Pair | null>;
-  groups: Signal<Groups>;
+  /** Points within an outline that was drawn. */
+  selection: Signal<number[]>;
   lassoMode: Signal<boolean>;
-  /** Groups that were found, and the version of knowledge by which they are being found anew. */
-  grouping: Signal<Grouping | null>;
-  finding: Signal<number | null>;
-  chosen: Signal<ChosenGroups>;
-  /** Whether records are asked about beside those of several groups, and not in pairs alone. */
-  byGroups: Signal<boolean>;
+  /** The groups of all rows. */
+  groups: Signal<Groups | null>;
+  /** The group whose line in the legend is open. */
+  chosen: Signal<number | null>;
   suspect: Signal<number>;
   review: Signal<Review | null>;
-  /** The doubtful pair that is asked while the review is open. */
+  /** The doubtful pair that is asked where duplicates are. */
   reviewing: Signal<ReviewPair | null>;
   /** The panel that is open. */
   panel: Signal<PanelName>;
@@ -120,20 +95,14 @@ export interface Model {
   colouring: Signal<Colouring | null>;
   /** A category that stands out, as the legend is pointed at. */
   category: Signal<number | null>;
-  clusters: Signal<number>;
-  /** Lines of all that was said, not only of the pair that is asked. */
-  showLinks: Signal<boolean>;
   /** Names at their places on the map. */
   showNames: Signal<boolean>;
-  blend: Signal<Blend>;
   theme: Signal<Theme>;
   shortcuts: Signal<boolean>;
   /** What is looked for, what was found, and whether that takes a while. */
   filter: Signal<Filter>;
   matches: Signal<Matches | null>;
   searching: Signal<boolean>;
-  /** Whether the card has the whole width, to read long texts and to see large pictures. */
-  reading: Signal<boolean>;
   records: RecordCache;
   trace: Trace;
 }
@@ -147,7 +116,6 @@ export function createModel(lesson: Lesson, theme: Signal<Theme>): Model {
     learned: new Signal<Layout | null>(null),
     neighbors: new Signal<Layout | null>(null),
     mapChoice: new Signal<MapChoice>(remembered("map") === "axes" ? "axes" : "neighbors"),
-    euclidean: new Signal<Layout | null>(null),
     connection: new Signal<Connection>("connecting"),
     changes: new Queue(),
     answering: null,
@@ -160,40 +128,49 @@ export function createModel(lesson: Lesson, theme: Signal<Theme>): Model {
     problem: null,
     selected: new Signal<number | null>(null),
     hovered: new Signal<number | null>(null),
-    ordering: new Signal(false),
-    nearer: new Signal<number | null>(null),
     why: new Signal<Pair | null>(null),
     looked: new Signal<Pair | null>(null),
-    groups: new Signal(NO_GROUPS),
+    selection: new Signal<number[]>([]),
     lassoMode: new Signal(false),
-    grouping: new Signal<Grouping | null>(null),
-    finding: new Signal<number | null>(null),
-    chosen: new Signal(NONE_CHOSEN),
-    byGroups: new Signal(remembered("by-groups") !== "off"),
+    groups: new Signal<Groups | null>(null),
+    chosen: new Signal<number | null>(null),
     suspect: new Signal(0),
     review: new Signal<Review | null>(null),
     reviewing: new Signal<ReviewPair | null>(null),
-    panel: new Signal<PanelName>(lesson.review && lesson.of_words ? "review" : "quality"),
+    panel: new Signal<PanelName>("closed"),
     colouringKey: new Signal(firstColouring(lesson)),
     colouring: new Signal<Colouring | null>(null),
     category: new Signal<number | null>(null),
-    clusters: new Signal(10),
-    showLinks: new Signal(false),
     showNames: new Signal(remembered("names") !== "off"),
-    blend: new Signal(1),
     theme,
     shortcuts: new Signal(true),
     filter: new Signal(NO_FILTER),
     matches: new Signal<Matches | null>(null),
     searching: new Signal(false),
-    reading: new Signal(false),
     records: new RecordCache(api.record),
     trace: new Trace(),
   };
 }
 
+/** As it was when the page was left, if there is such a column; else groups. */
 function firstColouring(lesson: Lesson): string {
-  return lesson.colourings.some(({ key }) => key === "known") ? "known" : "";
+  const kept = remembered("colour") ?? GROUPS;
+  return lesson.colourings.some(({ key }) => key === kept) ? kept : GROUPS;
+}
+
+/** What is asked; null as long as somebody is to choose it. */
+export function purposeOf({ state, lesson }: Model): "kinds" | "things" | null {
+  return state.value.asked?.purpose ?? (lesson.review ? null : "kinds");
+}
+
+export const WORDS = {
+  kinds: "The same kind of thing?",
+  things: "The same thing twice?",
+};
+
+/** How the question is put. */
+export function wordsOf(model: Model): string {
+  return model.state.value.asked?.words ?? WORDS[purposeOf(model) ?? "kinds"];
 }
 
 /** The map that is shown of what was learned: principal axes until there is one of neighbours. */
@@ -207,12 +184,17 @@ export function shownLayout({ mapChoice, neighbors, learned }: Model): Layout | 
 export function asked(model: Model): Asked | null {
   const [again] = model.askedAgain.value;
   if (again !== undefined) return again;
-  if (model.panel.value === "review") return reviewed(model);
+  const purpose = purposeOf(model);
+  if (purpose === null) return null;
+  if (purpose === "things") return reviewed(model);
   const { question, which, check } = model.state.value;
   if (check !== null) return { ...check, origin: "check", before: "nothing", hint: CHECK_HINT };
-  if (which !== null && model.byGroups.value) return askedOf(which);
+  if (which !== null && !PAIRS_ONLY) return askedOf(which);
   return question && { ...question, origin: "question", before: "nothing" };
 }
+
+/** For tests of questions about pairs. */
+const PAIRS_ONLY = remembered("by-groups") === "off";
 
 const CHECK_HINT = "Asked to see whether earlier answers agree.";
 
@@ -225,15 +207,14 @@ export function askedOf({ left, rows, groups, origin }: Which): Asked {
 function reviewed(model: Model): Asked | null {
   const pair = model.reviewing.value;
   if (pair === null) return null;
-  const { left, right, chance } = pair;
-  const hint = `By all that is known, the chance that they are the same is ${percent(chance)}.`;
-  return { left, right, origin: "review", before: "nothing", hint };
+  const { left, right } = pair;
+  return { left, right, origin: "review", before: "nothing" };
 }
 
 /** What is asked may be another question when one of these changes. */
 export function asksAnew(model: Model): Source[] {
-  const { state, askedAgain, panel, reviewing, review, byGroups } = model;
-  return [state, askedAgain, panel, reviewing, review, byGroups];
+  const { state, askedAgain, reviewing, review } = model;
+  return [state, askedAgain, reviewing, review];
 }
 
 /** Whether the server is not there, so that nothing can be answered. */
@@ -243,9 +224,4 @@ export function gone({ connection }: Model): boolean {
 
 export function chosenSuspect(model: Model): Suspect | undefined {
   return model.report.value?.suspects[model.suspect.value];
-}
-
-/** Both groups are there, so that same and different are said of them. */
-export function groupsReady({ a, b }: Groups): boolean {
-  return a.length > 0 && b.length > 0;
 }

@@ -3,7 +3,6 @@
 import {
   askFirst,
   askNoMore,
-  change,
   leaveAsked,
   nameOf,
   questionSentence,
@@ -13,18 +12,36 @@ import {
 } from "./actions";
 import { api } from "./api";
 import { withAnswer } from "./logic/known";
-import type { KnownGroup, Pair, Same } from "./logic/types";
+import type { Pair, Same } from "./logic/types";
 import { counted } from "./logic/words";
 import { type Asked, asked, type Model } from "./model";
 import { announce } from "./notices";
-import { remember } from "./storage";
 
-/** A number is the key of a group, 0 of none. */
-export async function chooseByKey(model: Model, number: number, pressedAt: number): Promise<void> {
+/** Digits that were typed and may go on: of group 1 where there is a group 12 too. */
+let typed = "";
+let timer = 0;
+const GOES_ON_MS = 900;
+
+/** The number of a group is its key, 0 that of none; two digits where it has two. */
+export async function chooseByKey(model: Model, digit: number, pressedAt: number): Promise<void> {
   const question = asked(model);
-  if (question?.rows === undefined) return;
-  if (number > question.rows.length) return announce(`There is no group ${number} to choose.`);
-  await answerWhich(model, question, number === 0 ? false : number - 1, pressedAt);
+  if (question?.rows === undefined || question.groups === undefined) return;
+  const { groups } = question;
+  window.clearTimeout(timer);
+  const text = `${typed}${digit}`;
+  typed = "";
+  if (text === "0") return answerWhich(model, question, false, pressedAt);
+  const keys = groups.map(({ number }) => String(number + 1));
+  const choose = (key: string): Promise<void> =>
+    answerWhich(model, question, keys.indexOf(key), pressedAt);
+  if (keys.some((key) => key.startsWith(text) && key !== text)) {
+    typed = text;
+    timer = window.setTimeout(() => {
+      typed = "";
+      if (keys.includes(text) && asked(model) === question) void choose(text);
+    }, GOES_ON_MS);
+  } else if (keys.includes(text)) await choose(text);
+  else announce(`Group ${text} is not among these.`);
 }
 
 /** s, d and u while groups are shown. */
@@ -97,31 +114,4 @@ const WORDS: Record<string, string> = { false: "None of them", null: "Unsure" };
 
 function isAnswering({ answering }: Model, { left, right }: Pair): boolean {
   return answering?.left === left && answering.right === right;
-}
-
-/** Another name for a group that answers make; an empty one takes its name away. */
-export async function nameKnown(
-  model: Model,
-  row: number,
-  { name: before, named }: KnownGroup,
-  text: string,
-): Promise<boolean> {
-  const name = text.trim() === "" ? null : text.trim();
-  if (name === null ? !named : named && name === before) return true;
-  const said = name === null ? `${before} has no name any more.` : `${before} is called ${name}.`;
-  return (
-    (await change(
-      model,
-      () => api.nameKnown(row, name),
-      () => said,
-    )) !== null
-  );
-}
-
-export function askByGroups(model: Model, on: boolean): void {
-  model.byGroups.set(on);
-  remember("by-groups", on ? "on" : "off");
-  announce(
-    on ? "Records are shown beside several groups." : "Records are shown in pairs from now on.",
-  );
 }

@@ -18,7 +18,7 @@ const FILTER: Filter = {
     { key: "feature-0", name: "price", low: 1, high: 2.5 },
     { key: "column-0", name: "note", text: "old" },
   ],
-  groups: [{ row: 7, name: "group 3" }],
+  groups: [{ number: 2, name: "group 3" }],
   doubtful: true,
 };
 
@@ -47,7 +47,7 @@ describe("what is looked for", () => {
         { key: "feature-0", low: 1, high: 2.5 },
         { key: "column-0", text: "old" },
       ],
-      groups: [7],
+      groups: [2],
       doubtful: true,
     });
   });

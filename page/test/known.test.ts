@@ -1,12 +1,11 @@
 import { expect, it } from "vitest";
-import { triplesOf, withAnswer } from "../src/logic/known";
+import { withAnswer } from "../src/logic/known";
 
 const KNOWN = {
   version: 4,
   must_link: [1, 2],
   cannot_link: [3, 4],
   unsure: [5, 6],
-  closer: [7, 8, 9],
 };
 
 it("adds an answer to what is known", () => {
@@ -19,9 +18,4 @@ it("lets the last answer of a pair count, in either order", () => {
   const after = withAnswer(KNOWN, { left: 2, right: 1 }, null, 5);
   expect(after.must_link).toEqual([]);
   expect(after.unsure).toEqual([5, 6, 2, 1]);
-});
-
-it("reads triplets from a flat list", () => {
-  expect(triplesOf([])).toEqual([]);
-  expect(triplesOf([1, 2, 3, 4, 5, 6])[1]).toEqual({ anchor: 4, closer: 5, farther: 6 });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { lineLook, linkEnds, thinnedLinks } from "../src/logic/links";
+import { linkEnds } from "../src/logic/links";
 import { fromScreen, screenMap, toScreen } from "../src/logic/screen";
 
 const VIEW = [2, 0, 0, 0, 0, 2, 0, 0, 0, 0, 1, 0, 0.5, -0.25, 0, 1];
@@ -33,22 +33,5 @@ describe("linkEnds", () => {
     const out = new Float32Array(8);
     expect(linkEnds(out, Uint32Array.of(2, 3, 0, 2), positions, MAP)).toBe(4);
     expect(out[0]).toBe(toScreen(MAP, 0, 0)[0]);
-  });
-});
-
-describe("thinnedLinks", () => {
-  it("keeps few links as they are and every k-th of many", () => {
-    expect([...thinnedLinks([1, 2, 3, 4])]).toEqual([1, 2, 3, 4]);
-    const many = Array.from({ length: 2 * 1000 }, (_, i) => i);
-    const kept = thinnedLinks(many, 100);
-    expect(kept.length).toBe(200);
-    expect([...kept.subarray(0, 4)]).toEqual([0, 1, 20, 21]);
-  });
-});
-
-describe("lineLook", () => {
-  it("makes many lines fainter, never invisible", () => {
-    expect(lineLook(5).opacity).toBeGreaterThan(lineLook(500).opacity);
-    expect(lineLook(1e6).opacity).toBeGreaterThanOrEqual(0.2);
   });
 });

@@ -7,7 +7,6 @@ const KNOWN: Known = {
   must_link: [],
   cannot_link: [],
   unsure: [],
-  closer: [],
 };
 
 const [FIRST, SECOND, THIRD] = [
@@ -21,8 +20,7 @@ const REVIEW: Review = {
   pairs: [FIRST, SECOND],
   n_groups: 1,
   n_grouped: 2,
-  precision: [1, 0.8, 1],
-  recall: [1, 0.7, 1],
+  groups: [],
   n_answers: 0,
   notes: [],
 };

@@ -1,263 +1,132 @@
-"""Groups of a lesson: found, named, joined and split."""
+"""Groups of all rows: what is said of some, and what the metric makes likely of the others."""
 
 import csv
 import io
 import json
 
 import numpy as np
-import pandas as pd
 import pytest
 
-from nearkin.pairs.pairs import Pairs
-from nearkin.questions.strategies import STRATEGIES
-from nearkin.studio.groups import N_REPRESENTATIVES, N_TYPICAL, middle_rows, representatives
+from nearkin.studio.events import AnswerConflict
 from nearkin.studio.lesson import Lesson
-from nearkin.studio.metric import PlainView
 from nearkin.studio.records import records_of
-from tests.studio.grouping_stub import given_clusters
 
 # Three heaps of ten rows.
 KIND = np.repeat([0, 1, 2], 10)
 X = np.random.default_rng(0).normal(size=(30, 2)) * 0.3 + np.array([[0, 0], [9, 0], [0, 9]])[KIND]
+COLUMNS = {
+    "town": [["Graz", "Bern", "Oslo"][k] for k in KIND],
+    "secret": [f"kind{k} of things" for k in KIND],
+}
 
 
 @pytest.fixture
-def given(monkeypatch):
-    """Groups are found as they are given here, at first the three heaps."""
-    return given_clusters(monkeypatch, KIND)
-
-
-@pytest.fixture
-def lesson(given):
-    """A lesson whose groups are the three heaps."""
-    with Lesson(records_of(X)) as found:
-        found.find_groups()
+def lesson():
+    """A lesson in which a row of each heap is a group, and nothing else is said."""
+    with Lesson(records_of(X, columns=COLUMNS, hidden=["secret"])) as found:
+        found.answer(0, 10, False)
+        found.answer_which(20, [0, 10], None, False)
+        found.place()
         yield found
 
 
-def names(lesson):
-    return [group["name"] for group in lesson.groups()["groups"]]
+def test_every_row_is_likely_of_a_group_from_the_first_answers_on(lesson):
+    found = lesson.groups()
+    values = found.pop("values")
+    assert json.loads(json.dumps(found)) == found
+    np.testing.assert_array_equal(np.floor(values), KIND)
+    assert [group["likely"] for group in found["groups"]] == [10, 10, 10]
+    assert [group["name"] for group in found["groups"]] == ["group 1", "group 2", "group 3"]
+    for group in found["groups"]:
+        assert {KIND[row] for row in group["examples"]} == {group["number"]}
+    assert [group["examples"][0] for group in found["groups"]] == [0, 10, 20]
+    # What was said is sure; what is half way between two groups is not.
+    assert (values[[0, 10, 20]] == [0, 1, 2]).all()
+    with Lesson(records_of(np.array([[0.0], [5.0], [10.0]]))) as between:
+        between.answer(0, 2, False)
+        between.place()
+        assert between.groups()["values"][1] % 1 == 0.5
+    with Lesson(records_of(X)) as nothing:
+        assert nothing.groups()["groups"] == []
+        assert np.isnan(nothing.groups()["values"]).all()
 
 
-def links(lesson):
-    return lesson.pairs.must_link, lesson.pairs.cannot_link
+def test_groups_say_what_tells_them_apart_by_what_is_shown(lesson):
+    about = [group["about"] for group in lesson.groups()["groups"]]
+    assert about == ["town Graz", "town Bern", "town Oslo"]
+    texts = [f"{['boats sail', 'cows eat', 'trams stop'][k]} all day long" for k in KIND]
+    with Lesson(records_of(X, columns={"text": texts})) as told:
+        told.answer(0, 10, False)
+        told.answer_which(20, [0, 10], None, False)
+        told.place()
+        words = [set(group["about"].split(", ")) for group in told.groups()["groups"]]
+    assert words == [{"boats", "sail"}, {"cows", "eat"}, {"trams", "stop"}]
+    frame = records_of(X, columns={"height": (X[:, 0] * 10).tolist()})
+    with Lesson(frame) as amounts:
+        amounts.answer(0, 10, False)
+        amounts.place()
+        assert amounts.groups()["groups"][1]["about"] == "height high"
 
 
-def test_groups_are_found_and_keep_to_what_is_said():
-    with Lesson(records_of(X)) as lesson:
-        assert lesson.groups() is None
-        lesson.answer_groups([0, 1], [10, 20], False)
-        found = lesson.find_groups()
-        assert found == lesson.groups()
-        assert json.loads(json.dumps(found)) == found
-        assert (found["number"], found["version"]) == (1, 1)
-        assert found["said"]
-        labels = lesson.colouring("groups")["values"]
-        assert (labels[[0, 1]] != labels[[10, 20]]).all()
-        for k, group in enumerate(found["groups"]):
-            assert labels[group["medoid"]] == k
-            assert (labels == k).sum() == group["size"]
-        assert np.isnan(labels).sum() == found["n_outliers"]
-
-
-def test_names_survive_relearning_a_vanished_group_and_the_process(given, tmp_path):
-    journal = tmp_path / "answers.jsonl"
-    with Lesson(records_of(X), journal=journal) as lesson:
-        lesson.find_groups()
-        assert names(lesson) == ["group 1", "group 2", "group 3"]
-        lesson.name_group(1, " cats ")
-        state = lesson.name_group(2, "dogs")
-        assert (state["version"], state["n_answers"]) == (2, 0)
-        assert names(lesson) == ["group 1", "cats", "dogs"]
-        # Other numbers, and a row more or less.
-        given.labels = np.array([2] * 9 + [1] * 12 + [0] * 9)
-        lesson.answer(0, 1, True)
-        lesson.find_groups()
-        assert names(lesson) == ["group 1", "cats", "dogs"]
-        # Two have become one: its larger part names it, and the other name waits.
-        given.labels = np.array([0] * 9 + [1] * 21)
-        lesson.answer(0, 2, True)
-        found = lesson.find_groups()
-        assert sorted(names(lesson)) == ["cats", "group 1"]
-        assert found["waiting"] == ["dogs"]
-    given.labels = KIND
-    with Lesson(records_of(X), journal=journal) as again:
-        again.find_groups()
-        assert sorted(names(again)) == ["cats", "dogs", "group 1"]
-        assert again.groups()["waiting"] == []
-        assert [group["named"] for group in again.groups()["groups"]].count(True) == 2
-
-
-def test_groups_keep_their_numbers_and_are_found_once_for_the_same_knowledge(lesson, given):
-    first = lesson.groups()
-    lesson.name_group(0, "cats")
-    assert lesson.find_groups()["number"] == first["number"]
-    assert len(given.fits) == 1
-    lesson.answer(0, 10, False)
-    before = lesson.colouring("groups")
-    given.labels = 2 - KIND
-    second = lesson.find_groups()
-    assert second["number"] == first["number"] + 1
-    after = lesson.colouring("groups")
-    np.testing.assert_array_equal(after["values"], before["values"])
-    assert (before["number"], after["number"]) == (first["number"], second["number"])
-
-
-def test_what_is_said_of_two_groups_becomes_a_few_pairs(lesson):
-    told = lesson.say_of_groups(0, 2, True)
-    must, cannot = links(lesson)
-    assert told["n_pairs"] == len(must) == 2 * N_TYPICAL - 1
-    assert len(cannot) == 0
-    tied = lesson.pairs.groups
-    assert tied.count == 1
-    assert set(np.bincount(KIND[lesson.pairs.points]).tolist()) == {0, N_TYPICAL}
-    lesson.undo()
-    assert len(lesson.pairs) == 0
-    told = lesson.say_of_groups(0, 2, False)
-    must, cannot = links(lesson)
-    assert told["n_pairs"] == len(cannot) == N_TYPICAL**2
-    assert len(must) == 0
-    assert set(KIND[cannot[:, 0]]) == {0}
-    assert set(KIND[cannot[:, 1]]) == {2}
-
-
-def test_rows_that_are_one_group_are_tied_whatever_groups_they_are_in(monkeypatch):
-    given_clusters(monkeypatch, np.where(np.arange(30) == 29, -1, KIND))
-    with Lesson(records_of(X)) as lesson:
-        lesson.find_groups()
-        told = lesson.say_one_group([*range(8), 10, 11, 29])
-        must, cannot = links(lesson)
-        assert told["n_pairs"] == len(must) == N_REPRESENTATIVES + 2 + 1 - 1
-        assert len(cannot) == 0
-        assert lesson.pairs.groups.count == 1
-        assert {10, 11, 29} < set(lesson.pairs.points.tolist())
-
-
-def test_a_part_is_split_from_the_rest_of_its_group(monkeypatch):
-    given_clusters(monkeypatch, np.where(KIND == 2, -1, KIND))
-    with Lesson(records_of(X)) as lesson:
-        lesson.find_groups()
-        # A row of another group and an outlier are left out.
-        told = lesson.split_off([0, 1, 2, 3, 10, 29])
-        must, cannot = links(lesson)
-        assert told["n_pairs"] == len(must) + len(cannot) == 3 + 4 * N_TYPICAL
-        assert (told["group"], told["n_left_out"]) == (0, 2)
-        assert set(must.ravel().tolist()) == {0, 1, 2, 3}
-        assert (cannot[:, 0] < 4).all()
-        assert ((cannot[:, 1] >= 4) & (cannot[:, 1] < 10)).all()
+def test_numbers_and_names_stay_through_merges_and_restarts(tmp_path):
+    path = tmp_path / "answers.jsonl"
+    with Lesson(records_of(X), journal=path) as lesson:
+        for k in range(3):
+            lesson.answer(10 * k, 10 * k + 1, True)
+        lesson.name_group(21, "cats")
+        lesson.answer(0, 10, True)
         lesson.undo()
-        assert len(lesson.pairs) == 0
-        with pytest.raises(ValueError, match="whole group"):
-            lesson.split_off(range(10))
-        with pytest.raises(ValueError, match="none of these rows is in a group"):
-            lesson.split_off([28, 29])
+        lesson.answer(11, 1, True)
+        found = lesson.groups()["groups"]
+        assert [(one["number"], one["name"]) for one in found] == [(0, "group 1"), (2, "cats")]
+    with Lesson(records_of(X), journal=path) as again:
+        kept = [(one["number"], one["name"]) for one in again.groups()["groups"]]
+        assert kept == [(0, "group 1"), (2, "cats")]
+        with pytest.raises(ValueError, match="another group is called 'cats'"):
+            again.name_group(0, "cats")
+        with pytest.raises(ValueError, match="row 5 is in no group"):
+            again.name_group(5, "dogs")
+        assert again.name_group(20, None)["version"] == 8
+        assert again.groups()["groups"][1]["name"] == "group 3"
 
 
-def test_what_cannot_be_said_of_groups_is_refused(monkeypatch):
-    given_clusters(monkeypatch, KIND)
-    with Lesson(records_of(X)) as lesson:
-        for say in (
-            lambda: lesson.name_group(0, "cats"),
-            lambda: lesson.split_off([0]),
-            lambda: lesson.export("grouping"),
-        ):
-            with pytest.raises(ValueError, match="find them first"):
-                say()
-        number = lesson.find_groups()["number"]
-        lesson.name_group(0, "cats", number)
-        version = lesson.state()["version"]
-        for say, wrong in (
-            (lambda: lesson.name_group(1, "cats"), "another group is called 'cats'"),
-            (lambda: lesson.name_group(1, None), "has no name"),
-            (lambda: lesson.name_group(3, "dogs"), "there is no group 3"),
-            (lambda: lesson.name_group(-1, "dogs"), "there is no group -1"),
-            (lambda: lesson.name_group(1, "  "), "1 to 60 characters"),
-            (lambda: lesson.name_group(1, "dogs", number + 1), "found anew"),
-            (lambda: lesson.say_one_group([0, 1], number + 1), "found anew"),
-            (lambda: lesson.say_one_group([0]), "select more"),
-            (lambda: lesson.say_one_group([0, 30]), "no row 30"),
-            (lambda: lesson.say_of_groups(1, 1, True), "one group already"),
-            (lambda: lesson.say_of_groups(0, 9, True), "there is no group 9"),
-        ):
-            with pytest.raises(ValueError, match=wrong):
-                say()
-        assert lesson.state()["version"] == version
+def test_a_part_is_split_off_as_one_answer(lesson):
+    state = lesson.split_off([5, 3], [0], "nothing", "Ann")
+    assert (state["n_pairs"], state["n_answers"]) == (3, 3)
+    assert lesson.pairs.must_link.tolist() == [[3, 5]]
+    assert [0, 3] in lesson.pairs.cannot_link.tolist()
+    with pytest.raises(AnswerConflict):
+        lesson.answer_groups([5, 0], [3], True, "nothing")
+    assert lesson.undo()["n_answers"] == 2
+    with pytest.raises(ValueError, match="row 3 is in both groups"):
+        lesson.split_off([3], [3, 4])
 
 
-def test_what_was_said_before_is_not_overruled_by_accident(lesson):
-    lesson.say_of_groups(0, 1, False)
-    with pytest.raises(ValueError, match="something else was said before"):
-        lesson.say_of_groups(0, 1, True, before="nothing")
-    lesson.say_of_groups(0, 1, True)
-    assert len(lesson.pairs.must_link) == 2 * N_TYPICAL - 1
+def test_groups_are_exported_with_names_and_whether_they_are_sure(lesson):
+    lesson.name_group(0, "cats")
+    name, content = lesson.export("groups")
+    lines = list(csv.DictReader(io.StringIO(content.decode())))
+    assert name == "groups.csv"
+    assert [int(line["group"]) - 1 for line in lines] == KIND.tolist()
+    assert [line["name"] for line in lines[:10]] == ["cats"] * 10
+    assert lines[0]["sure"] == "true"
+    _, content = lesson.rows_file([1, 11])
+    lines = list(csv.DictReader(io.StringIO(content.decode())))
+    assert [line["group"] for line in lines] == ["cats", "group 2"]
 
 
-def test_answers_that_contradict_each_other_are_kept_as_far_as_can_be(given):
-    known = Pairs([(0, 1), (1, 2)], [(0, 2)])
-    with Lesson(records_of(X), pairs=known) as lesson:
-        found = lesson.find_groups()
-        assert given.fits[-1][0] == "soft"
-        assert any("contradict" in note for note in found["notes"])
-        lesson.withdraw(0, 2)
-        assert lesson.find_groups()["notes"] == []
-        assert given.fits[-1][0] == "hard"
-
-
-def test_the_file_has_numbers_and_names(monkeypatch):
-    given_clusters(monkeypatch, np.where(KIND == 2, -1, KIND))
-    frame = pd.DataFrame({"name": [f"r{i}" for i in range(30)], "x": X[:, 0], "y": X[:, 1]})
-    with Lesson(records_of(frame, ids="name")) as lesson:
-        lesson.find_groups()
-        lesson.name_group(1, "=cats")
-        name, content = lesson.export("grouping")
-        assert name == "grouping.csv"
-        lines = list(csv.reader(io.StringIO(content.decode())))
-        assert lines[0] == ["name (id)", "group", "name"]
-        assert lines[1] == ["r0", "1", "group 1"]
-        # No formula in a spreadsheet.
-        assert lines[11] == ["r10", "2", "'=cats"]
-        assert lines[30] == ["r29", "", ""]
-
-
-def test_representatives_are_a_few_rows_spread_over_all():
-    view = PlainView(X)
-    found = representatives(view, np.arange(30), 3)
-    assert sorted(KIND[found].tolist()) == [0, 1, 2]
-    np.testing.assert_array_equal(found, representatives(view, np.arange(30)[::-1], 3))
-    np.testing.assert_array_equal(representatives(view, np.array([4, 2]), 5), [4, 2])
-    same = PlainView(np.zeros((50, 2)))
-    assert 1 <= len(representatives(same, np.arange(50))) <= N_REPRESENTATIVES
-
-
-def test_typical_rows_are_those_in_the_middle():
-    view = PlainView(np.arange(11.0)[:, None])
-    np.testing.assert_array_equal(middle_rows(view, np.arange(10, -1, -1)), [5, 4, 6])
-    np.testing.assert_array_equal(middle_rows(view, np.array([3])), [3])
-
-
-def test_questions_are_for_distances_unless_groups_are_wanted(monkeypatch):
-    with Lesson(records_of(X)) as lesson:
-        assert lesson.state()["goal"] == "distance"
-        with pytest.raises(ValueError, match="goal must be one of distance"):
-            lesson.aim("weather")
-    asked = []
-
-    def for_groups(scene, n, rng):
-        asked.append(n)
-        return np.array([[0, 1]])
-
-    monkeypatch.setitem(STRATEGIES, "clusters", for_groups)
-    with Lesson(records_of(X)) as lesson:
-        assert lesson.about()["goals"] == ["distance", "clusters"]
-        lesson.questions()
-        assert lesson.state()["question"] is not None
-        state = lesson.aim("clusters")
-        assert (state["goal"], state["question"]) == ("clusters", None)
-        assert not asked
-        lesson.questions()
-        assert asked
-        assert lesson.aim("clusters")["question"] is not None
-    with Lesson(records_of(X), strategy="clusters") as lesson:
-        assert lesson.state()["goal"] == "clusters"
-        lesson.aim("distance")
-        assert lesson.questions()
+def test_what_is_asked_is_kept_and_no_step_that_is_undone(tmp_path):
+    path = tmp_path / "answers.jsonl"
+    with Lesson(records_of(X), journal=path) as lesson:
+        assert lesson.state()["asked"] is None
+        lesson.answer(0, 1, True)
+        state = lesson.ask("things", " Same wine? ")
+        assert state["asked"] == {"purpose": "things", "words": "Same wine?"}
+        assert lesson.undo()["n_answers"] == 0
+        assert lesson.redo()["asked"] == state["asked"]
+        for purpose, words in (("other", "Same?"), ("kinds", " "), ("kinds", "x" * 61)):
+            with pytest.raises(ValueError, match=r"purpose|characters"):
+                lesson.ask(purpose, words)
+    with Lesson(records_of(X), journal=path) as again:
+        assert again.state()["asked"] == state["asked"]
+        assert again.state()["n_answers"] == 1

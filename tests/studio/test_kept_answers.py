@@ -43,8 +43,6 @@ def names(frame, known):
         ends = known[kind]
         pairs = zip(ends[::2], ends[1::2], strict=True)
         found[kind] = {frozenset((name[i], name[j])) for i, j in pairs}
-    rows = known["closer"]
-    found["closer"] = {tuple(name[k] for k in rows[s : s + 3]) for s in range(0, len(rows), 3)}
     return found
 
 
@@ -55,7 +53,7 @@ def teach(lesson):
     lesson.answer(3, 4, None)
     lesson.answer_groups([9, 7, 8], [6], True)
     lesson.answer_groups([10, 11], [12, 13], False)
-    lesson.answer_order(14, 15, 16)
+    lesson.answer_which(14, [15, 16], None, False)
     lesson.withdraw(7, 8)
     lesson.answer(20, 21, True)
     lesson.undo()

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nearkin.pairs.answers import UNNAMED
-from nearkin.studio import knowledge
-from nearkin.studio.events import Past, after
+from nearkin.studio.events import NOTHING, Past, after
 from nearkin.studio.knowledge import (
     Spoken,
     count_answers,
@@ -18,7 +17,7 @@ from nearkin.studio.knowledge import (
     list_spoken,
     match_groups,
     match_names,
-    renumber_groups,
+    number_rows,
     telling_pairs,
 )
 from tests.cases import each
@@ -91,31 +90,49 @@ def test_a_part_that_was_named_later_leaves_the_rest_its_name():
     assert match_names(["pets", "cats"], [np.arange(10), np.arange(5)], apart) == ["cats", "pets"]
 
 
-@given(LABELS, LABELS)
-def test_numbers_are_a_permutation_of_the_groups(one, other):
-    n = min(len(one), len(other))
-    before, after = packed(one[:n]), packed(other[:n])
-    found = renumber_groups(before, after)
-    assert set(zip(after.tolist(), found.tolist(), strict=True)) == {
-        (a, f) for a, f in {int(a): int(f) for a, f in zip(after, found, strict=True)}.items()
-    }
-    assert set(found.tolist()) == set(after.tolist())
-    np.testing.assert_array_equal(found < 0, after < 0)
-    np.testing.assert_array_equal(renumber_groups(after, after), after)
+ANSWERS = st.lists(
+    st.tuples(st.integers(0, 7), st.integers(0, 7), st.sampled_from([True, False, None])).filter(
+        lambda one: one[0] != one[1]
+    ),
+    max_size=12,
+)
 
 
-def test_groups_keep_their_numbers_and_new_ones_take_free_ones(monkeypatch):
-    before = np.array([0, 0, 0, 1, 1, 1, 2, 2, 2])
-    after = np.array([2, 2, 2, 0, 1, 0, 3, 3, 3])
-    expected = np.array([0, 0, 0, 1, 3, 1, 2, 2, 2])
-    np.testing.assert_array_equal(renumber_groups(before, after), expected)
-    # Without a group before, the largest is the first.
-    none = np.full(6, -1)
-    sizes = np.array([0, 1, 1, 1, -1, 0])
-    np.testing.assert_array_equal(renumber_groups(none, sizes), [1, 0, 0, 0, -1, 1])
-    monkeypatch.setattr(knowledge, "_MOST_MATCHED", 3)
-    by_size = renumber_groups(before, after)
-    np.testing.assert_array_equal(by_size, [0, 0, 0, 2, 3, 2, 1, 1, 1])
+@given(ANSWERS)
+def test_groups_keep_their_numbers_as_answers_come_and_are_undone(answers):
+    past, seen = Past(), [{}]
+    for left, right, same in answers:
+        said = {"do": "answer", "left": left, "right": right, "same": same}
+        past = after(past, said, n_rows=8)
+        before, now = seen[-1], number_rows(past)
+        seen.append(now)
+        again = past.undo[-1].back[0][1] is not NOTHING  # this pair had an answer before
+        for row, number in before.items():
+            # A group that was there has its number, or that of an older one that it is part of now.
+            assert again or now[row] <= number
+        # Rows that are tied have one number.
+        for (i, j), tied in past.answers.items():
+            assert not tied or now[i] == now[j]
+    # Whatever was undone, groups are as they were; so they are after a restart.
+    for expected in reversed(seen[:-1]):
+        past = after(past, {"do": "undo"}, n_rows=8)
+        assert number_rows(past) == expected
+
+
+def test_a_new_group_takes_the_smallest_number_that_is_free():
+    said = [(0, 1), (2, 3), (4, 5), (1, 2), (6, 7)]
+    past = past_of(*({"do": "answer", "left": i, "right": j, "same": True} for i, j in said))
+    assert number_rows(past) == {0: 0, 1: 0, 2: 0, 3: 0, 4: 2, 5: 2, 6: 1, 7: 1}
+
+
+def test_rows_alone_are_groups_if_they_differ_from_all():
+    past = past_of(
+        {"do": "answer", "left": 3, "right": 5, "same": False},
+        {"do": "answer", "left": 3, "right": 7, "same": False},
+    )
+    assert number_rows(past) == {3: 0, 5: 1}
+    past = after(past, {"do": "which", "left": 8, "rows": [3, 5], "same": False}, n_rows=20)
+    assert number_rows(past) == {3: 0, 5: 1, 8: 2}
 
 
 # Answers as people gave them: one each

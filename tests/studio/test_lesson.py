@@ -4,7 +4,6 @@ import itertools
 import json
 import threading
 import warnings
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -17,7 +16,6 @@ from sklearn.base import clone
 import nearkin as nk
 from nearkin import GMML, ITML, LMNN, Euclidean, KernelBeta, Pairs
 from nearkin.datasets import make_xor
-from nearkin.studio import reports
 from nearkin.studio.journal import JournalError
 from nearkin.studio.lesson import Lesson
 from nearkin.studio.metric import learn_again_from, learn_first
@@ -71,16 +69,12 @@ def test_a_lesson(lesson):
     report = lesson.report()
     for value in (state, report, lesson.known(), lesson.about(), lesson.record(3)):
         plain(value)
-    parts = "version learner quality outlook spectrum suspects answerers contradictions course"
+    parts = "version learner quality outlook suspects answerers contradictions course"
     assert set(report) == {*parts.split(), "questions", "notes"}
     assert report["version"] == 30
     seen = nk.outlook(lesson.records.X, lesson.pairs)
     assert report["outlook"]["gain"] == seen.gain.value
     assert report["outlook"]["said"] == str(seen)
-    for shares in report["spectrum"].values():
-        assert len(shares) <= 30
-        assert sum(shares) == pytest.approx(1, abs=0.05)
-        assert sorted(shares, reverse=True) == shares
     assert lesson.metric.score(X, Y) > 0.95
     place = lesson.place()
     assert place["version"] == 30
@@ -268,8 +262,8 @@ def test_odd_data(rows, learner, standardise):
             lesson.answer(i, j, same)
             check_shown(lesson)
         assert np.isfinite(lesson.layout("euclidean")["coordinates"]).all()
-        for what in ("pairs", "embedding", "clusters", "model"):
-            assert lesson.export(what, n_clusters=2)[1]
+        for what in ("pairs", "embedding", "groups", "model"):
+            assert lesson.export(what)[1]
         assert np.isfinite(lesson.metric.transform(rows)).all()
 
 
@@ -356,7 +350,7 @@ def test_exported_models_give_equal_distances(tmp_path, learner, dtype):
     assert (loaded.same(rows[:9], rows[9:18]) == lesson.metric.same(rows[:9], rows[9:18])).all()
 
 
-def test_exported_pairs_clusters_and_embedding():
+def test_exported_pairs_and_embedding():
     ids = [f"id {k}, really" for k in range(len(X))]
     lesson = taught(8, records_of(X, ids=ids))
     lesson.answer(0, 1, None)
@@ -367,10 +361,6 @@ def test_exported_pairs_clusters_and_embedding():
     said = {"true": True, "false": False}
     must = [(ids.index(x["left"]), ids.index(x["right"])) for x in lines if said.get(x["same"])]
     assert sorted(must) == sorted(map(tuple, lesson.pairs.must_link.tolist()))
-    name, content = lesson.export("clusters", n_clusters=4)
-    lines = list(csv.DictReader(io.StringIO(content.decode())))
-    assert [line["row"] for line in lines] == ids
-    assert {line["cluster"] for line in lines} == {"1", "2", "3", "4"}
     name, content = lesson.export("embedding")
     assert name == "embedding.parquet"
     table = pyarrow.parquet.read_table(io.BytesIO(content))
@@ -436,17 +426,9 @@ def test_colourings():
     }
     lesson = taught(6, records_of(X, columns=columns))
     listed = {one["name"]: one for one in lesson.about()["colourings"]}
-    assert [one["key"] for one in lesson.about()["colourings"]][:4] == [
-        "known",
-        "groups",
-        "clusters",
-        "column-0",
-    ]
     assert {"code", "empty", "lists"}.isdisjoint(listed)
     assert listed["number"]["kind"] == listed["flag"]["kind"] == "categories"
-    assert listed["x1"] == {"key": "feature-1", "name": "x1", "kind": "numbers"}
-    assert np.isnan(lesson.colouring("groups")["values"]).all()
-    lesson.find_groups()
+    assert "x1" not in listed  # a name that the data do not have themselves
     for one in listed.values():
         found = lesson.colouring(one["key"])
         values = found.pop("values")
@@ -461,36 +443,13 @@ def test_colourings():
     assert kind["categories"] == ["a", "b"]
     assert kind["values"][:2].tolist() == [0, 1]
     assert np.isnan(kind["values"][2])
-    assert len(lesson.colouring("clusters", n_clusters=5)["categories"]) == 5
-    for key in ("column-2", "feature-9", "column--1", "x"):
+    for key in ("column-2", "feature-0", "column--1", "x"):
         with pytest.raises(ValueError, match="no colouring"):
             lesson.colouring(key)
-    with pytest.raises(ValueError, match="1 to 120 clusters, not 0"):
-        lesson.colouring("clusters", n_clusters=0)
     # Many kinds are put together.
     kinds = {"kind": [f"k{k % 55:02d}" for k in range(120)]}
     found = Lesson(records_of(X, columns=kinds)).colouring("column-0")["categories"]
     assert (len(found), found[-1]) == (51, "(others)")
-
-
-def test_known_groups_as_colours(lesson):
-    lesson.answer(0, 1, True)
-    lesson.answer_groups([5, 6], [7], True)
-    lesson.answer(0, 9, False)
-    assert len(lesson.colouring("known")["categories"]) == 2
-    lesson.answer_which(9, [0, 5], None, False)
-    lesson.answer(0, 5, False)  # so that 9 is a group, too
-    known = lesson.colouring("known")
-    assert known["categories"] == ["group 1 (2 rows)", "group 2 (3 rows)", "group 3 (1 row)"]
-    assert known["values"][[0, 1, 5, 6, 7, 9]].tolist() == [0, 0, 1, 1, 1, 2]
-    assert np.isnan(known["values"]).sum() == 114
-    lesson.name_known_group(6, "cats")
-    lesson.answer(6, 8, True)
-    assert lesson.colouring("known")["categories"][1] == "cats (4 rows)"
-    with pytest.raises(ValueError, match="another group is called 'cats'"):
-        lesson.name_known_group(0, "cats")
-    with pytest.raises(ValueError, match="row 50 is in no group"):
-        lesson.name_known_group(50, "dogs")
 
 
 def test_layouts(lesson):
@@ -564,7 +523,7 @@ def test_learning_goes_on_while_answers_come(lesson):
             while not stop.is_set():
                 versions[name].append(step()["version"])
                 lesson.neighbors(3)
-                lesson.colouring("known")
+                lesson.groups()
                 plain(lesson.state())
         except BaseException as error:
             errors.append(error)
@@ -646,34 +605,6 @@ def test_closing_waits_for_an_answer_that_is_being_kept(tmp_path, monkeypatch):
     with Lesson(records_of(np.eye(4)), journal=path) as again:
         assert again.state()["n_answers"] == 1
     assert [one.name for one in tmp_path.iterdir()] == ["answers.jsonl"]
-
-
-def test_answers_are_taken_and_learned_while_clusters_are_computed(monkeypatch):
-    lesson = taught(6)
-    computing, go_on = threading.Event(), threading.Event()
-    fit = reports.KMeans.fit
-
-    def slowly(means, Z):
-        computing.set()
-        assert go_on.wait(PATIENCE)
-        return fit(means, Z)
-
-    monkeypatch.setattr(reports.KMeans, "fit", slowly)
-    with ThreadPoolExecutor(2) as threads:
-        coloured = threads.submit(lesson.colouring, "clusters", 3)
-        assert computing.wait(PATIENCE)
-
-        def answered():
-            lesson.answer(0, 1, truth(0, 1))
-            lesson.report()
-            return lesson.place()["version"]
-
-        try:
-            assert threads.submit(answered).result(PATIENCE) == 7
-            assert not coloured.done()
-        finally:
-            go_on.set()
-        assert len(coloured.result(PATIENCE)["categories"]) == 3
 
 
 def test_answerers_are_kept_in_the_journal_and_judged(tmp_path):

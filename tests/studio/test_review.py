@@ -46,9 +46,11 @@ def test_doubtful_pairs_come_in_the_order_of_a_matcher(reviewed):
     groups = matcher.duplicates()
     assert found["n_groups"] == len(groups.groups)
     assert found["n_grouped"] == sum(map(len, groups.groups))
-    for name in ("precision", "recall"):
-        one = getattr(groups, name)
-        assert found[name] == [one.value, one.low, one.high]
+    listed = [group["rows"] for group in found["groups"]]
+    assert sorted(listed) == sorted(rows.tolist() for rows in groups.groups)
+    chances = [group["chance"] for group in found["groups"]]
+    assert chances == sorted(chances)
+    assert not any(group["settled"] for group in found["groups"])
     assert (found["version"], found["n_answers"]) == (0, 0)
 
 
@@ -74,6 +76,14 @@ def test_answers_are_learned_from_and_not_asked_again(tmp_path):
         assert lesson.state()["n_unsure"] == 1
 
 
+def test_a_group_that_answers_have_accepted_is_settled():
+    lesson = Lesson(records_of(PEOPLE), seed=0)
+    rows = lesson.review()["groups"][0]["rows"]
+    lesson.answer_groups(rows, [], True)
+    last = lesson.review()["groups"][-1]
+    assert (set(rows) <= set(last["rows"]), last["settled"]) == (True, True)
+
+
 def test_what_follows_is_not_asked_and_contradictions_are_reviewed_all_the_same():
     lesson = Lesson(records_of(PEOPLE))
     a, b, c = np.flatnonzero(np.bincount(PERSON).argmax() == PERSON)[:3].tolist()
@@ -87,8 +97,8 @@ def test_what_follows_is_not_asked_and_contradictions_are_reviewed_all_the_same(
 
 def test_groups_are_exported_as_duplicates_writes_them(reviewed):
     lesson, found = reviewed
-    name, content = lesson.export("groups")
-    assert name == "groups.csv"
+    name, content = lesson.export("duplicates")
+    assert name == "duplicates.csv"
     lines = list(csv.DictReader(io.StringIO(content.decode())))
     assert list(lines[0]) == ["group", "row", "chance"]
     assert len(lines) == found["n_grouped"]
@@ -107,8 +117,8 @@ def test_rows_of_numbers_have_no_review():
     lesson = Lesson(records_of(X, columns={name: list(of) for name, of in kinds.items()}))
     assert not lesson.about()["review"]
     assert lesson.review() is None
-    with pytest.raises(ValueError, match="there are no groups"):
-        lesson.export("groups")
+    with pytest.raises(ValueError, match="there are no duplicates"):
+        lesson.export("duplicates")
     named = Lesson(records_of(X, columns={"name": [f"Ann {i}" for i in range(60)]}))
     assert not named.about()["review"]
 

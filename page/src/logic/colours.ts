@@ -9,51 +9,82 @@ interface Palette {
   /** Stops of the scale for numbers, low to high, even in lightness. */
   numbers: string[];
   unknown: string;
-  groupA: string;
-  groupB: string;
+  /** Points within an outline that was drawn. */
+  selected: string;
+  /** What unsure colours fade into. */
+  ground: string;
   /** Points without a colour that match the filter. */
   found: string;
 }
 
-// Categories after Paul Tol's "muted" and "light" schemes; numbers after viridis without the end that would
-// vanish in the background.
+// Categories: the smallest distance of any two, and of each from the background, is as large as was found, in OKLab,
+// for people who see all colours and for those who lack one kind of cones. Numbers: viridis without the end that
+// would vanish in the background.
 export const PALETTES: Record<Theme, Palette> = {
   light: {
     categories: [
-      "#332288",
-      "#e07b28",
-      "#117733",
-      "#cc6677",
-      "#44a5c8",
-      "#999933",
-      "#882255",
-      "#44aa99",
-      "#aa4499",
-      "#6b6f7a",
+      "#3c0fff",
+      "#e1a587",
+      "#5a0f00",
+      "#c33c00",
+      "#2d0f78",
+      "#4b96ff",
+      "#785a96",
+      "#3cc3ff",
+      "#691ea5",
+      "#873c5a",
+      "#c38796",
+      "#d21ec3",
+      "#78c300",
+      "#a55a69",
+      "#78003c",
+      "#a50f00",
+      "#c37800",
+      "#0f0fd2",
+      "#0078c3",
+      "#3c3c78",
+      "#00a55a",
+      "#875aff",
+      "#ff5a69",
+      "#a596d2",
     ],
     numbers: ["#440154", "#443a83", "#31688e", "#21908d", "#35b779", "#a2d130"],
     unknown: "#b4b8c2",
-    groupA: "#0b5fb0",
-    groupB: "#c8500a",
+    selected: "#1b1f27",
+    ground: "#ffffff",
     found: "#1b1f27",
   },
   dark: {
     categories: [
-      "#8fa8ff",
-      "#f2a65a",
-      "#5fd08f",
-      "#ff9db0",
-      "#99ddff",
-      "#c9c94a",
-      "#e07bb0",
-      "#3fc2ad",
-      "#d3a6f0",
-      "#c7cbd4",
+      "#782dff",
+      "#fff096",
+      "#f00f3c",
+      "#5ad2ff",
+      "#e19696",
+      "#b42d87",
+      "#8787ff",
+      "#a5e100",
+      "#d26996",
+      "#96c34b",
+      "#78f0ff",
+      "#c3ff00",
+      "#a5ffd2",
+      "#4b69a5",
+      "#3cb4ff",
+      "#ffa5d2",
+      "#ff69c3",
+      "#b49600",
+      "#876900",
+      "#d200b4",
+      "#f0d287",
+      "#3cb469",
+      "#875ad2",
+      "#b46969",
     ],
     numbers: ["#4d5aa8", "#3b80a8", "#2aa198", "#45c27c", "#9bdc46", "#fde725"],
     unknown: "#555b68",
-    groupA: "#7cc0ff",
-    groupB: "#ffab66",
+    selected: "#ffffff",
+    ground: "#15171e",
     found: "#ffffff",
   },
 };
@@ -69,6 +100,12 @@ export function parsed(hex: string): Rgb {
   return [1, 3, 5].map((at) => Number.parseInt(long.slice(at, at + 2), 16)) as Rgb;
 }
 
+/** Black or white, whichever is read more easily on a colour. */
+export function inkOn(colour: string): string {
+  const [r, g, b] = parsed(colour);
+  return 0.299 * r + 0.587 * g + 0.114 * b > 140 ? "#000000" : "#ffffff";
+}
+
 function written(rgb: Rgb): string {
   return `#${rgb.map((part) => Math.round(part).toString(16).padStart(2, "0")).join("")}`;
 }
@@ -82,40 +119,48 @@ export function rampColour(stops: string[], t: number): string {
   return written(a.map((part, i) => part + (b[i] - part) * (place - k)) as Rgb);
 }
 
+/** A colour of which it is unsure whether it is the right one. */
+export function faded(theme: Theme, colour: string): string {
+  return rampColour([PALETTES[theme].ground, colour], PALE);
+}
+
 export function categoryColour(theme: Theme, category: number): string {
   const { categories } = PALETTES[theme];
   return categories[category % categories.length];
 }
 
-/** Colours of a plot: the first entries are unknown, group A, group B and found; those of the colouring follow. */
+/** How much of a colour is left where a group is unsure. */
+const PALE = 0.38;
+
+/** Colours of a plot: the first entries are unknown, selected and found; those of the colouring follow. */
 export const UNKNOWN = 0;
-export const GROUP_A = 1;
-export const GROUP_B = 2;
-export const FOUND = 3;
-const FIRST = 4;
+export const SELECTED = 1;
+export const FOUND = 2;
+const FIRST = 3;
 
 export function paletteOf(theme: Theme, kind: Colouring["kind"] | null): string[] {
   const palette = PALETTES[theme];
   const own =
     kind === "numbers"
       ? Array.from({ length: STEPS }, (_, k) => rampColour(palette.numbers, k / (STEPS - 1)))
-      : palette.categories;
-  return [palette.unknown, palette.groupA, palette.groupB, palette.found, ...own];
+      : [...palette.categories, ...palette.categories.map((colour) => faded(theme, colour))];
+  return [palette.unknown, palette.selected, palette.found, ...own];
 }
 
 /** For each point, the entry of paletteOf. */
 export function colourIndices(colouring: Colouring | null, n: number): Uint8Array {
   const indices = new Uint8Array(n);
   if (colouring === null) return indices;
-  const { values } = colouring;
+  const { values, pale } = colouring;
   const many = PALETTES.light.categories.length;
   const [low, high] = colouring.range ?? [0, 1];
   const scale = high > low ? (STEPS - 1) / (high - low) : 0;
   for (let i = 0; i < n; i++) {
     const value = values[i];
     if (Number.isNaN(value)) continue;
-    if (colouring.kind === "categories") indices[i] = FIRST + (value % many);
-    else indices[i] = FIRST + Math.round(Math.min(STEPS - 1, Math.max(0, (value - low) * scale)));
+    if (colouring.kind === "categories") {
+      indices[i] = FIRST + (value % many) + (pale?.[i] === 1 ? many : 0);
+    } else indices[i] = FIRST + Math.round(Math.min(STEPS - 1, Math.max(0, (value - low) * scale)));
   }
   return indices;
 }
@@ -142,40 +187,4 @@ export function countCategories(colouring: Colouring): {
     .map((name, category) => ({ category, name, count: count[category] }))
     .filter((entry) => entry.count > 0);
   return { counts, unknown };
-}
-
-/**
- * New categories numbered after those they overlap with most, so that clusters keep their colours.
- *
- * Greedy: the largest overlap first. Gives for each new category the number that it is to have.
- */
-export function matchedCategories(
-  before: Float32Array,
-  after: Float32Array,
-  n: number,
-): Uint32Array {
-  const overlap = new Uint32Array(n * n);
-  for (let i = 0; i < after.length; i++) {
-    if (before[i] < n && after[i] < n) overlap[after[i] * n + before[i]]++;
-  }
-  const cells = Array.from(overlap.keys())
-    .filter((cell) => overlap[cell] > 0)
-    .sort((a, b) => overlap[b] - overlap[a]);
-  const number = new Int32Array(n).fill(-1);
-  const taken = new Uint8Array(n);
-  for (const cell of cells) {
-    const from = Math.floor(cell / n);
-    const to = cell % n;
-    if (number[from] >= 0 || taken[to]) continue;
-    number[from] = to;
-    taken[to] = 1;
-  }
-  let free = 0;
-  for (let from = 0; from < n; from++) {
-    if (number[from] >= 0) continue;
-    while (taken[free]) free++;
-    number[from] = free;
-    taken[free] = 1;
-  }
-  return Uint32Array.from(number);
 }

@@ -3,7 +3,7 @@
 import type { DataRecord, Field } from "./types";
 
 /** Fields that are shown before somebody asks for all. */
-export const SHOWN_FIELDS = 12;
+export const SHOWN_FIELDS = 16;
 
 /** Characters of a value beyond which two of them have no room side by side in a narrow card. */
 const SHORT = 60;

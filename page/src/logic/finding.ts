@@ -18,9 +18,8 @@ export interface ColumnFilter {
   text?: string;
 }
 
-/** A group is meant by a row of it, since numbers change when groups are found anew. */
 export interface GroupFilter {
-  row: number;
+  number: number;
   name: string;
 }
 
@@ -55,7 +54,7 @@ export function searchOf({ text, where, groups, doubtful }: Filter): object {
       ...(high === undefined ? {} : { high }),
       ...(words === undefined ? {} : { text: words }),
     })),
-    groups: groups.map(({ row }) => row),
+    groups: groups.map(({ number }) => number),
     doubtful,
   };
 }

@@ -1,6 +1,6 @@
 /** What is known, after one more answer, without asking the server for all of it again. */
 
-import type { Known, Pair, Same, Triplet, Word } from "./types";
+import type { Known, Pair, Same, Word } from "./types";
 
 /** Whether two pairs are the same, in either order. */
 export function isPair(one: Pair, { left, right }: Pair): boolean {
@@ -40,13 +40,4 @@ export function withAnswer(known: Known, pair: Pair, same: Same, version: number
   const links = same === null ? unsure : same ? must_link : cannot_link;
   links.push(pair.left, pair.right);
   return { ...known, version, must_link, cannot_link, unsure };
-}
-
-/** Triplets of a flat list. */
-export function triplesOf(rows: number[]): Triplet[] {
-  const found: Triplet[] = [];
-  for (let k = 0; k < rows.length; k += 3) {
-    found.push({ anchor: rows[k], closer: rows[k + 1], farther: rows[k + 2] });
-  }
-  return found;
 }

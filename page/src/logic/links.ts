@@ -2,29 +2,6 @@
 
 import type { ScreenMap } from "./screen";
 
-/** More lines than this are neither legible nor quick to draw. */
-export const MOST_LINES = 4000;
-
-/** Links as i j i j …; every k-th if there are too many to draw. */
-export function thinnedLinks(links: ArrayLike<number>, most = MOST_LINES): Uint32Array {
-  const n = Math.floor(links.length / 2);
-  const step = Math.max(1, Math.ceil(n / most));
-  const kept = new Uint32Array(2 * Math.ceil(n / step));
-  for (let k = 0, at = 0; k < n; k += step) {
-    kept[at++] = links[2 * k];
-    kept[at++] = links[2 * k + 1];
-  }
-  return kept;
-}
-
-/** Many lines are thin and faint, so that points are still seen between them. */
-export function lineLook(n: number): { width: number; opacity: number } {
-  return {
-    width: n > 300 ? 1.1 : 1.6,
-    opacity: Math.min(0.95, Math.max(0.2, (60 / Math.max(1, n)) ** 0.4)),
-  };
-}
-
 /**
  * Ends of the lines on the screen, x0 y0 x1 y1 … for each link, without those wholly to one side of the view.
  *

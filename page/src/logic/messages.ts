@@ -1,12 +1,11 @@
 /** From what arrives over the wire to what the page works with. */
 
-import type { Grouping, Layout, Person, Report, Review, State } from "./types";
+import type { Group, Groups, Layout, Person, Report, Review, State } from "./types";
 
 export type LiveMessage =
   | { type: "state"; state: State }
   | { type: "report"; report: Report }
   | { type: "review"; review: Review }
-  | { type: "grouping"; grouping: Grouping }
   | { type: "people"; people: Person[] }
   | { type: "problem"; message: string }
   | { type: "layout"; layout: Layout };
@@ -56,8 +55,6 @@ export function decodeLive(data: unknown): LiveMessage | null {
       return { type, report: rest as Report };
     case "review":
       return { type, review: rest as Review };
-    case "grouping":
-      return { type, grouping: rest as Grouping };
     case "people":
       return { type, people: (rest as { people: Person[] }).people };
     case "problem":
@@ -65,4 +62,27 @@ export function decodeLive(data: unknown): LiveMessage | null {
     default:
       return null;
   }
+}
+
+/** The name that people gave to a group, or what tells it apart. */
+export function titleOf({ name, named, about }: Group): string {
+  return named || about === "" ? name : about;
+}
+
+/** The key of the colouring by groups. */
+export const GROUPS = "groups";
+
+/** Length of a JSON text, that text, and a number for every row: its group's, a half more where that is unsure. */
+export function decodeGroups(content: ArrayBuffer): Groups {
+  const length = new DataView(content).getUint32(0, true);
+  const head = new TextDecoder().decode(new Uint8Array(content, 4, length));
+  const { version, groups } = JSON.parse(head) as { version: number; groups: Group[] };
+  const told = decodeFloats(content, 4 + length);
+  const values = told.map(Math.floor);
+  const pale = Uint8Array.from(told, (value, row) => (value > values[row] ? 1 : 0));
+  const categories: string[] = [];
+  for (const group of groups) categories[group.number] = `${group.number + 1} ${titleOf(group)}`;
+  const names = Array.from(categories, (name) => name ?? "");
+  const colouring = { key: GROUPS, name: "Groups", kind: "categories" as const, range: null };
+  return { version, groups, colouring: { ...colouring, categories: names, values, pale } };
 }

@@ -5,13 +5,6 @@ export interface Pair {
   right: number;
 }
 
-/** The anchor is nearer to one than to another. */
-export interface Triplet {
-  anchor: number;
-  closer: number;
-  farther: number;
-}
-
 /** What is said of two records, in a word. */
 export type Word = "same" | "different" | "unsure" | "nothing";
 
@@ -22,12 +15,28 @@ export interface Change extends Pair {
 
 /** A group that answers make. */
 export interface KnownGroup {
-  /** By which it is coloured. */
+  /** From 0; by it the group is coloured, and one more is its key. */
   number: number;
   name: string;
   /** Whether people have named it. */
   named: boolean;
   size: number;
+}
+
+/** The same, with what the metric makes of it. */
+export interface Group extends KnownGroup {
+  /** Rows that are likely of it. */
+  likely: number;
+  /** Rows that stand for it. */
+  examples: number[];
+  /** What tells it apart, in a few words. */
+  about: string;
+}
+
+/** What is asked: which are the same kind of thing, or the same thing twice; and how that is put. */
+export interface Asking {
+  purpose: "kinds" | "things";
+  words: string;
 }
 
 /** A record beside records that stand for groups: which of them is it like? Of one alone: same or different? */
@@ -48,7 +57,6 @@ export interface State {
   /** Pairs that answers speak of. */
   n_must_link: number;
   n_cannot_link: number;
-  n_triplets: number;
   can_undo: boolean;
   can_redo: boolean;
   conflicts: number;
@@ -59,8 +67,8 @@ export interface State {
   check: Pair | null;
   /** Who made the change that is undone next, if that is known. */
   last_by: string | null;
-  /** What questions are for. */
-  goal: Goal;
+  /** What is asked, once somebody has chosen it. */
+  asked: Asking | null;
   /** What a step back has taken back, if that was a choice among groups. */
   undone?: Which;
   /** What the change that this replies to has changed; 20 pairs at most, of n_changes. */
@@ -72,16 +80,6 @@ export interface GroupsState extends State {
   n_pairs: number;
   n_possible: number;
 }
-
-/** The reply to a part of a group being split off. */
-export interface SplitState extends State {
-  n_pairs: number;
-  group: number;
-  /** Rows of other groups, of which nothing was said. */
-  n_left_out: number;
-}
-
-export type Goal = "distance" | "clusters";
 
 export type ColouringKind = "categories" | "numbers";
 
@@ -102,16 +100,12 @@ export interface Lesson {
   colourings: ColouringName[];
   /** The file that answers are kept in; null if they are in memory only. */
   journal: string | null;
-  /** Whether the learner learns from triplets. */
-  takes_triplets: boolean;
   /** Whether rows are records, of whose words the features are made. */
   of_words: boolean;
   /** Whether columns have names, so that others can be learned from. */
   has_columns: boolean;
   /** Whether there are records whose doubtful pairs can be reviewed. */
   review: boolean;
-  /** What questions may be for. */
-  goals: Goal[];
   /** Who answers, where the page has no name. */
   by: string | null;
   notes: string[];
@@ -141,8 +135,6 @@ export interface Known {
   must_link: number[];
   cannot_link: number[];
   unsure: number[];
-  /** Triplets: anchor, closer, farther. */
-  closer: number[];
 }
 
 export interface Quality {
@@ -242,7 +234,6 @@ export interface Report {
   /** Quality after earlier answers, and now. */
   course: QualityPoint[];
   outlook: Outlook;
-  spectrum: { before: number[]; after: number[] };
   suspects: Suspect[];
   contradictions: Contradiction[];
   answerers: { listed: Answerer[]; said: string };
@@ -258,6 +249,14 @@ export interface ReviewPair extends Pair {
   chance: number;
 }
 
+/** Records that are likely the same thing. */
+export interface Found {
+  rows: number[];
+  chance: number;
+  /** Whether answers say so. */
+  settled: boolean;
+}
+
 /** Doubtful pairs of records, those first whose answer would change the groups most. */
 export interface Review {
   version: number;
@@ -265,36 +264,10 @@ export interface Review {
   /** Groups of records that are the same thing, and records in them. */
   n_groups: number;
   n_grouped: number;
-  /** Of the pairs within groups. */
-  precision: Estimate;
-  recall: Estimate;
+  /** The least certain first. */
+  groups: Found[];
   /** That it is learned from. */
   n_answers: number;
-  notes: string[];
-}
-
-export interface FoundGroup {
-  name: string;
-  /** Whether people have named it. */
-  named: boolean;
-  size: number;
-  /** A row that is an example of it. */
-  medoid: number;
-}
-
-/** Groups of all rows in the learned metric. */
-export interface Grouping {
-  /** Tells it from other groupings of this lesson. */
-  number: number;
-  /** Of the knowledge that it comes from. */
-  version: number;
-  /** What was chosen, and why. */
-  said: string;
-  reason: string;
-  groups: FoundGroup[];
-  n_outliers: number;
-  /** Names of groups that are not there now. */
-  waiting: string[];
   notes: string[];
 }
 
@@ -304,13 +277,20 @@ export interface ColouringInfo {
   kind: ColouringKind;
   categories: string[] | null;
   range: [number, number] | null;
-  /** Of the grouping, if it is one. */
-  number?: number;
 }
 
 export interface Colouring extends ColouringInfo {
   /** One number for each point: of a category, or the number itself; NaN is unknown. */
   values: Float32Array;
+  /** 1 where a group is unsure. */
+  pale?: Uint8Array;
+}
+
+/** The group of every row. */
+export interface Groups {
+  version: number;
+  groups: Group[];
+  colouring: Colouring;
 }
 
 export interface Field {

@@ -26,12 +26,3 @@ export function fixed(x: number | null | undefined, digits = 3): string {
 export function percent(x: number): string {
   return `${Math.round(100 * x)}%`;
 }
-
-/** The server adds the number of rows to names of its own, which is shown elsewhere. */
-const ROWS_IN_NAME = / \([\d\s,]+ rows?\)$/;
-
-/** The name of a category of a colouring. */
-export function shownCategory(colouring: string, name: string): string {
-  const own = colouring === "known" || colouring === "clusters";
-  return own ? name.replace(ROWS_IN_NAME, "") : name;
-}

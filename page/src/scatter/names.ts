@@ -6,12 +6,11 @@
 
 import { middleOf, placed, type Spot, spotsOf } from "../logic/names";
 import { toScreen } from "../logic/screen";
-import { shownCategory } from "../logic/words";
 import type { Model } from "../model";
 import { afterPause } from "../settled";
 import { showAll } from "../signal";
 import { remember } from "../storage";
-import { byId, h, key, replace } from "../view/dom";
+import { byId, h, replace } from "../view/dom";
 import type { Plot } from "./plot";
 
 /** Places are looked for anew so long after points have come to rest. */
@@ -46,7 +45,7 @@ export function keepNames(model: Model, plot: Plot, positions: Float32Array): vo
   const look = (): void => {
     const colouring = model.showNames.value ? model.colouring.value : null;
     names = spotsOf(positions, colouring).map((spot) => {
-      const text = shownCategory(colouring?.key ?? "", spot.name);
+      const text = spot.name;
       return {
         spot,
         element: h("span", { class: "map-name", text, dir: "auto", testid: "map-name" }),
@@ -70,23 +69,6 @@ export function keepNames(model: Model, plot: Plot, positions: Float32Array): vo
 }
 
 /** Turns them on and off; as it was when the page was left. */
-export function namesToggle(model: Model): HTMLElement {
-  const button = h(
-    "button",
-    {
-      type: "button",
-      testid: "names-toggle",
-      "aria-keyshortcuts": "t",
-      title: "Names of the colours at their places on the map",
-      on: { click: () => toggleNames(model) },
-    },
-    "Names",
-    key("t"),
-  );
-  model.showNames.show((on) => button.setAttribute("aria-pressed", String(on)));
-  return button;
-}
-
 export function toggleNames(model: Model): void {
   model.showNames.set(!model.showNames.value);
   remember("names", model.showNames.value ? "on" : "off");

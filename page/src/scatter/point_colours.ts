@@ -1,8 +1,7 @@
-/** Colours of the points: by what they are coloured by, or by groups while there are any. */
+/** Colours of the points: by what they are coloured by, or by what is selected. */
 
-import { colourIndices, FOUND, GROUP_A, GROUP_B, paletteOf, UNKNOWN } from "../logic/colours";
+import { colourIndices, FOUND, paletteOf, SELECTED, UNKNOWN } from "../logic/colours";
 import type { Matches } from "../logic/finding";
-import { GROUPS } from "../logic/grouping";
 import type { Model } from "../model";
 import { cssColour } from "../theme";
 import { DIMMED, NORMAL, type Plot, STRONG } from "./plot";
@@ -37,33 +36,31 @@ export function keepColours(model: Model, plot: Plot): void {
     const colouring = model.colouring.value;
     const indices = colourIndices(colouring, n);
     const emphasis = new Uint8Array(n);
-    const { a, b } = model.groups.value;
-    const { category, chosen } = model;
-    const groups = colouring?.key === GROUPS ? chosen.value.numbers : [];
-    const standOut = category.value === null ? groups : [category.value];
-    if (a.length + b.length > 0) {
+    const selection = model.selection.value;
+    const category = model.category.value;
+    if (selection.length > 0) {
       emphasis.fill(DIMMED);
-      for (const row of a) indices[row] = GROUP_A;
-      for (const row of b) indices[row] = GROUP_B;
-      for (const row of a) emphasis[row] = STRONG;
-      for (const row of b) emphasis[row] = STRONG;
-    } else if (standOut.length > 0 && colouring !== null) {
-      for (let i = 0; i < n; i++) {
-        emphasis[i] = standOut.includes(colouring.values[i]) ? STRONG : DIMMED;
+      for (const row of selection) {
+        if (indices[row] === UNKNOWN) indices[row] = SELECTED;
+        emphasis[row] = STRONG;
       }
+    } else if (category !== null && colouring !== null) {
+      for (let i = 0; i < n; i++) emphasis[i] = colouring.values[i] === category ? STRONG : DIMMED;
     } else emphasis.fill(NORMAL);
     greyOut(model.matches.value, indices, emphasis);
     plot.writeColours(indices, emphasis);
   };
 
-  model.theme.listen(theme);
+  model.theme.listen(() => {
+    theme();
+    points();
+  });
   model.colouring.listen((colouring, before) => {
     if (colouring?.kind !== before?.kind) theme();
     points();
   });
-  model.groups.listen(points);
+  model.selection.listen(points);
   model.category.listen(points);
-  model.chosen.listen(points);
   model.matches.listen(points);
   theme();
   points();

@@ -1,7 +1,7 @@
 /** Where the points are: on the way to the newest layout, from wherever they were. */
 
 import { type Frame, followedFrame, normalised, robustFrame } from "../logic/frame";
-import { advance, DURATION_MS, headFor, mix, resting } from "../logic/motion";
+import { advance, DURATION_MS, headFor, resting } from "../logic/motion";
 import type { Layout } from "../logic/types";
 import { type MapChoice, type Model, shownLayout } from "../model";
 import { begin, note } from "../settled";
@@ -21,7 +21,6 @@ export interface Positions {
 export function keepPositions(model: Model, plot: Plot): Positions {
   const n = model.lesson.n_rows;
   const motion = resting(new Float32Array(2 * n));
-  let euclidean: Float32Array | null = null;
   let learned: Float32Array | null = null;
   const frames: Record<MapChoice, Frame | null> = { axes: null, neighbors: null };
   let shown: Layout | null = null;
@@ -35,27 +34,13 @@ export function keepPositions(model: Model, plot: Plot): Positions {
   const isArranged = (): boolean =>
     shown?.percent === 100 && (model.mapChoice.value === "neighbors") === shown.ofNeighbors;
 
-  /** Where the points belong, by the layouts there are and the slider. */
-  const goal = (): Float32Array | null => {
-    if (euclidean === null || learned === null) return learned ?? euclidean;
-    const places = new Float32Array(2 * n);
-    mix(places, euclidean, learned, model.blend.value);
-    return places;
-  };
-
   const setOut = (duration: number): void => {
-    const places = goal();
+    const places = learned;
     if (places === null) return;
     const smooth = started && !REDUCED_MOTION.matches;
     headFor(motion, places, performance.now(), smooth ? duration : 0);
     started = true;
     arrive ??= begin();
-  };
-
-  const takeEuclidean = (layout: Layout | null): void => {
-    if (layout === null || layout.coordinates.length !== 2 * n) return;
-    euclidean = normalised(layout.coordinates, robustFrame(layout.coordinates));
-    setOut(DURATION_MS);
   };
 
   const takeLearned = (): void => {
@@ -73,9 +58,7 @@ export function keepPositions(model: Model, plot: Plot): Positions {
     setOut(DURATION_MS);
   };
 
-  model.euclidean.show(takeEuclidean);
   showAll([model.learned, model.neighbors, model.mapChoice], takeLearned);
-  model.blend.listen(() => setOut(0));
 
   plot.onFrame((time) => {
     const moved = advance(motion, time);

@@ -23,7 +23,7 @@ function ring(kind: string, row: Ring["row"], label = ""): Ring {
 }
 
 export function keepRings(model: Model, plot: Plot, positions: Float32Array): void {
-  const suspect = () => (model.panel.value === "suspects" ? chosenSuspect(model) : undefined);
+  const suspect = () => (model.panel.value === "said" ? chosenSuspect(model) : undefined);
   const rings = [
     ring("suspect", () => suspect()?.left),
     ring("suspect", () => suspect()?.right),

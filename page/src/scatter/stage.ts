@@ -5,7 +5,7 @@ import type { Model } from "../model";
 import { byId } from "../view/dom";
 import { type Contours, keepContours } from "./contours";
 import { listenToLasso } from "./lasso";
-import { drawLinks, drawQuestion } from "./links";
+import { drawQuestion } from "./links";
 import { keepNames } from "./names";
 import { createPlot, type Plot } from "./plot";
 import { keepColours } from "./point_colours";
@@ -28,7 +28,6 @@ export async function createStage(model: Model): Promise<Stage> {
   const plot = await createPlot(canvas, model.lesson.n_rows);
   const { now: positions, shownVersion, isArranged } = keepPositions(model, plot);
   keepColours(model, plot);
-  drawLinks(model, plot, positions);
   drawQuestion(model, plot, positions);
   const contours = keepContours(model, plot, positions);
   keepNames(model, plot, positions);

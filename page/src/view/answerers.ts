@@ -46,7 +46,7 @@ export function answerersSection(model: Model): HTMLElement {
   });
   return h(
     "section",
-    { class: "panel-body" },
+    { class: "section" },
     h("h3", { text: "Answerers" }),
     h("label", { class: "my-name" }, "Your answers are given by", name),
     list,

@@ -23,7 +23,7 @@ const KINDS: [string, string][] = [
   ["unsure", "unsure"],
 ];
 
-export function answersPanel(model: Model): HTMLElement {
+export function answersList(model: Model): HTMLElement {
   const search = h("input", {
     type: "search",
     placeholder: "text, id or name",
@@ -69,7 +69,7 @@ export function answersPanel(model: Model): HTMLElement {
   };
 
   const load = coalesced(async () => {
-    if (model.panel.value !== "answers") return;
+    if (model.panel.value !== "said") return;
     try {
       const asked = query();
       const found = await api.answers(asked);
@@ -92,7 +92,7 @@ export function answersPanel(model: Model): HTMLElement {
   const go = (step: number): void => {
     start = Math.max(0, start + step * PAGE);
     load();
-    list.parentElement?.scrollTo({ top: 0 });
+    list.closest(".panel-body")?.scrollTo({ top: 0 });
   };
 
   search.addEventListener("input", afterPause(anew, AFTER_TYPING_MS, "pending").start);
@@ -123,8 +123,8 @@ export function answersPanel(model: Model): HTMLElement {
   model.state.listen((state, before) => state.version !== before.version && load());
   model.panel.show(load);
   return h(
-    "div",
-    { class: "panel-body answers-panel" },
+    "section",
+    { class: "section", "aria-label": "What was said" },
     h("div", { class: "answers-filter" }, search, kind, who),
     count,
     list,

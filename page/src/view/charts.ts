@@ -3,40 +3,6 @@
 import type { QualityPoint } from "../logic/types";
 import { svg } from "./dom";
 
-/** Numbers from 0 on as two rows of thin bars about a common line: before below, after above. */
-export function spectrumChart(before: number[], after: number[], words: string): SVGSVGElement {
-  const n = Math.max(before.length, after.length, 1);
-  const width = 320;
-  const height = 92;
-  const step = width / n;
-  const bar = Math.min(14, step * 0.72);
-  const largest = Math.max(...before, ...after, 1e-12);
-  const half = height / 2 - 2;
-  const bars = (values: number[], up: boolean): SVGElement[] =>
-    values.map((value, k) => {
-      const size = Math.max(0.75, (half * value) / largest);
-      return svg("rect", {
-        class: up ? "after" : "before",
-        x: (k * step + (step - bar) / 2).toFixed(2),
-        width: bar.toFixed(2),
-        y: (up ? height / 2 - 1 - size : height / 2 + 1).toFixed(2),
-        height: size.toFixed(2),
-        rx: "1",
-      });
-    });
-  return svg(
-    "svg",
-    {
-      class: "chart spectrum",
-      viewBox: `0 0 ${width} ${height}`,
-      role: "img",
-      "aria-label": words,
-    },
-    ...bars(after, true),
-    ...bars(before, false),
-  );
-}
-
 /** AUC over the number of answers with the band of its interval, beside the Euclidean distance. */
 export function qualityChart(points: QualityPoint[], words: string): SVGSVGElement {
   const width = 320;

@@ -11,10 +11,7 @@ import { byId, h, replace } from "./dom";
 /** What is to be said after the page was loaded anew. */
 const SAID = "nearkin-columns-changed";
 
-export function prepareColumns(model: Model): void {
-  const button = byId<HTMLButtonElement>("columns-button");
-  button.hidden = !model.lesson.has_columns;
-  button.addEventListener("click", () => void openColumns(model));
+export function prepareColumns(): void {
   const dialog = byId<HTMLDialogElement>("columns-dialog");
   dialog.addEventListener("click", (event) => {
     if (event.target === dialog) dialog.close();

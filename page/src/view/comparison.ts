@@ -6,6 +6,7 @@ import {
   isLong,
   isMuch,
   pairedFields,
+  rankInWords,
   SHOWN_FIELDS,
 } from "../logic/fields";
 import type { DataRecord, Field, Pair } from "../logic/types";
@@ -115,8 +116,9 @@ function fieldRow(model: Model, pair: FieldPair, left: number, right: number): H
   const { name } = pair;
   const unequal = differs(pair);
   const cell = (field: Field | undefined): HTMLElement =>
-    h("td", { role: "cell" }, field && fieldValue(field));
+    h("td", { role: "cell" }, field && fieldValue(field, false));
   const cells = [cell(pair.left), cell(pair.right)];
+  const ranks = [pair.left?.rank, pair.right?.rank];
   const heading = h(
     "th",
     { scope: "row", role: "rowheader", title: name },
@@ -126,7 +128,10 @@ function fieldRow(model: Model, pair: FieldPair, left: number, right: number): H
   );
   const much = isMuch(pair.left) || isMuch(pair.right);
   const kind = `${isLong(pair.left, pair.right) ? "long " : ""}${much ? "much" : ""}`.trim();
-  const row = h("tr", { class: kind, role: "row" }, heading, ...cells);
+  const scale = ranks.some((rank) => rank !== undefined)
+    ? h("td", { role: "cell", class: "scale-cell" }, sharedScale(ranks))
+    : null;
+  const row = h("tr", { class: kind, role: "row" }, heading, ...cells, scale);
   if (much) {
     const more = showAllButton("show-all", "Show all", () => {
       const wanted = [pair.left, pair.right].map((field, k) =>
@@ -147,6 +152,19 @@ function fieldRow(model: Model, pair: FieldPair, left: number, right: number): H
     heading.append(more);
   }
   return row;
+}
+
+/** Where two numbers stand among those of all records, on one line. */
+function sharedScale(ranks: (number | undefined)[]): HTMLElement {
+  const told = ranks.flatMap((rank, k) => (rank === undefined ? [] : [{ rank, k }]));
+  const words = told.map(({ rank, k }) => `${k + 1}: ${rankInWords(rank)}`).join(", ");
+  const scale = h("span", { class: "scale", role: "img", "aria-label": words, title: words });
+  for (const { rank, k } of told) {
+    const mark = h("span", { class: `scale-mark mark-${k + 1}` });
+    mark.style.insetInlineStart = `${100 * rank}%`;
+    scale.append(mark);
+  }
+  return scale;
 }
 
 function onlySoMany(marked: number): HTMLElement {

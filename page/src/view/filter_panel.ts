@@ -80,7 +80,7 @@ export function filterPanel(model: Model): FilterPanel {
     });
     replace(conditions, ...items);
   });
-  showAll([model.grouping, model.filter], () => showGroupBoxes(model, groups));
+  showAll([model.groups, model.filter], () => showGroupBoxes(model, groups));
   return { element, opened };
 }
 
@@ -92,7 +92,7 @@ async function showEditor(model: Model, column: SearchColumn, box: HTMLElement):
   const drop = (): void => model.filter.set(withoutCondition(model.filter.value, column.key));
   if (column.kind === "text") return replace(box, wordsForm(column, apply, drop));
   try {
-    const colouring = await api.colouring(column.key, {});
+    const colouring = await api.colouring(column.key);
     const { categories, range } = colouring;
     if (categories === null) replace(box, rangeForm(column, range ?? [0, 0], apply, drop));
     else replace(box, kindBoxes(model, column, countCategories(colouring).counts, apply, drop));
@@ -198,24 +198,22 @@ function checkLine(box: HTMLInputElement, text: string, count: number): HTMLElem
 }
 
 function showGroupBoxes(model: Model, box: HTMLElement): void {
-  const grouping = model.grouping.value;
-  box.hidden = grouping === null;
-  if (grouping === null || box.contains(document.activeElement)) return;
+  const all = model.groups.value?.groups ?? [];
+  box.hidden = all.length === 0;
+  if (box.contains(document.activeElement)) return;
   const { groups } = model.filter.value;
-  const lines = grouping.groups.map(({ name, size, medoid }) => {
-    const check = h("input", {
-      type: "checkbox",
-      checked: groups.some(({ row, name: chosen }) => row === medoid || chosen === name),
-    });
+  const lines = all.map(({ number, name, likely }) => {
+    const checked = groups.some((one) => one.number === number);
+    const check = h("input", { type: "checkbox", checked });
     check.addEventListener("change", () => {
       const filter = model.filter.value;
-      const others = filter.groups.filter((one) => one.row !== medoid && one.name !== name);
-      const chosen = check.checked ? [...others, { row: medoid, name }] : others;
+      const others = filter.groups.filter((one) => one.number !== number);
+      const chosen = check.checked ? [...others, { number, name }] : others;
       model.filter.set({ ...filter, groups: chosen });
     });
-    return checkLine(check, name, size);
+    return checkLine(check, name, likely);
   });
-  replace(box, h("legend", { text: "Groups found" }), ...lines);
+  replace(box, h("legend", { text: "Groups" }), ...lines);
 }
 
 function doubtBox(model: Model): HTMLElement {

@@ -1,11 +1,9 @@
 /** Above the map: a place to look for text, filters, and what to do with what is found. */
 
-import { addToGroup } from "../actions";
 import { clearFilter } from "../finding";
 import { filterInWords, isEmpty, rowsOf } from "../logic/finding";
 import { whole } from "../logic/words";
 import type { Model } from "../model";
-import { announce } from "../notices";
 import { afterPause } from "../settled";
 import { showAll } from "../signal";
 import { byId, h, key, replace } from "./dom";
@@ -59,12 +57,7 @@ export function showFind(model: Model): void {
   replace(
     actions,
     button("Table", "found-table", (rows) => openTable(model, rows, "Found")),
-    button("Group A", "found-a", (rows) => {
-      addToGroup(model, "a", rows);
-    }),
-    button("Group B", "found-b", (rows) => {
-      addToGroup(model, "b", rows);
-    }),
+    button("Select", "found-select", (rows) => model.selection.set(rows)),
     button("Download", "found-download", (rows) => downloadRows(rows)),
   );
 
@@ -147,10 +140,6 @@ function showInHeader(model: Model): void {
 
 export function focusSearch(): void {
   const input = byId<HTMLInputElement>("search");
-  if (input.closest("[hidden]") !== null || input.offsetParent === null) {
-    announce("The search is beside the map: press x to see it.");
-    return;
-  }
   input.focus();
   input.select();
 }

@@ -11,12 +11,10 @@ import { byId, h, replace } from "./dom";
 
 const EXPORTS: { name: ExportName; label: string; about: string }[] = [
   { name: "pairs", label: "Pairs", about: "your answers" },
-  { name: "triplets", label: "Triplets", about: "what you said is nearer" },
   { name: "embedding", label: "Embedding", about: "coordinates in the learned metric" },
-  { name: "clusters", label: "Clusters", about: "k-means in the learned metric" },
   { name: "model", label: "Model", about: "the metric, for nearkin.load" },
-  { name: "groups", label: "Groups", about: "records that are the same thing" },
-  { name: "grouping", label: "Groups found", about: "of all rows, with their names" },
+  { name: "groups", label: "Groups", about: "the group of every record" },
+  { name: "duplicates", label: "Duplicates", about: "records that are the same thing" },
 ];
 
 const CONNECTIONS: Record<Connection, string> = {
@@ -27,8 +25,8 @@ const CONNECTIONS: Record<Connection, string> = {
 };
 const STARTED_ANEW = "The studio was started anew: open the address that it printed.";
 
-export function download(model: Model, name: ExportName): void {
-  api.export(name, model.clusters.value).then((file) => keepFile(...file), notifyProblem);
+export function download(name: ExportName): void {
+  api.export(name).then((file) => keepFile(...file), notifyProblem);
 }
 
 export function showHeader(model: Model): void {
@@ -77,7 +75,7 @@ function showExportMenu(model: Model): void {
     );
     entry.addEventListener("click", () => {
       close();
-      download(model, name);
+      download(name);
     });
     return entry;
   });
@@ -85,13 +83,7 @@ function showExportMenu(model: Model): void {
   replace(menu, ...lines);
   const line = (wanted: ExportName): HTMLElement =>
     lines[EXPORTS.findIndex(({ name }) => name === wanted)];
-  line("groups").hidden = !model.lesson.review;
-  model.grouping.show((grouping) => {
-    line("grouping").hidden = grouping === null;
-  });
-  model.state.show(({ n_triplets }) => {
-    line("triplets").hidden = n_triplets === 0;
-  });
+  line("duplicates").hidden = !model.lesson.review;
   const shown = (): HTMLButtonElement[] => entries.filter((_, k) => !lines[k].hidden);
 
   const open = (): void => {

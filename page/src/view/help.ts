@@ -5,44 +5,35 @@ import { remember, remembered } from "../storage";
 import { byId, h, replace } from "./dom";
 
 const KEYS: [string[], string][] = [
-  [["s"], "same: of the question, or of groups A and B"],
+  [["s"], "same"],
   [["d"], "different"],
   [["u"], "unsure"],
-  [["1", "…", "9"], "the group that a record is like, where several are shown; 0 for none"],
+  [["1", "…", "9"], "the group that a record is like; 0 for none of them"],
   [["z"], "undo, and ask again what was undone"],
   [["Shift", "z"], "redo"],
-  [["w"], "withdraw the chosen suspect"],
-  [["r"], "review doubtful pairs of records; s, d and u are said of them then"],
-  [["h"], "list of answers: search, look again, flip, delete"],
+  [["y"], "why two records are near"],
+  [["h"], "the answers: search, look again, change, delete"],
+  [["w"], "withdraw the answer that looks wrong"],
+  [["r"], "the duplicates that were found, group by group"],
   [["n"], "neighbours of the selected point"],
-  [["a"], "put the selected point into group A, or take it out"],
-  [["b"], "the same for group B"],
-  [["g"], "lasso on or off; Shift and drag works at any time"],
-  [["l"], "lines of all that was said, or of the pair that is asked only"],
+  [["g"], "select points on the map; Shift and drag does so at any time"],
   [["t"], "names on the map, or none"],
   [["f"], "bring all points into view"],
   [["m"], "go to the map; then arrows step, Enter selects, + and − zoom"],
   [["q"], "go to the question"],
+  [["i"], "about these data"],
   [["c"], "columns: what is learned from"],
   [["/"], "find records by their text"],
-  [["x"], "the card in full width, and back"],
-  [
-    ["y"],
-    "why two records are near: those of the card, or the selected point and the one pointed at",
-  ],
-  [["Esc"], "clear groups and selection, close"],
+  [["Esc"], "clear what is selected, close"],
   [["?"], "this help"],
 ];
 
 const HOW =
-  "Every point is a record. Say of two records whether they are the same kind of thing or different, and the " +
-  "distance between all records is learned anew at once: the map moves. Questions are chosen so that an answer " +
-  "tells much; you may also answer for any two groups or neighbours, or say which of two neighbours is nearer. When unsure, say so: it costs nothing. " +
-  "Find groups puts all records into groups by the learned distance; give them names, and say which are one or how they " +
-  "are to be split: it becomes answers too. " +
-  "Every answer can be undone. Some answers are held out to measure " +
-  "whether the learned distance is better than the plain Euclidean one, and answers that the others contradict " +
-  "are listed as suspects.";
+  "Every point is a record. Say of two records whether they are the same kind of thing, or which group one is like, and " +
+  "the distance between all records is learned anew at once: the map moves. Points have the colour of the group that they " +
+  "are likely of, pale where that is unsure. Questions are chosen so that an answer tells much. When unsure, say so: it " +
+  "costs nothing. Press a group in the legend to name it or to join it to another one. Every answer can be undone. Some " +
+  "answers are held out to measure how good the learned distance is, and answers that the others contradict are listed.";
 
 const ON_DISK = "Every answer is on the disk before it is confirmed, in ";
 export const IN_MEMORY =

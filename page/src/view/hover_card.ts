@@ -1,6 +1,6 @@
 /** The record of the point under the mouse, beside it. */
 
-import { groupName } from "../logic/grouping";
+import { groupName } from "../groups";
 import type { Model } from "../model";
 import type { Stage } from "../scatter/stage";
 import { byId, h, replace } from "./dom";
@@ -35,7 +35,7 @@ export function showHoverCard(model: Model, stage: Stage): void {
     void model.records.get(row).then(
       (record) => {
         if (model.hovered.value !== row) return;
-        const group = groupName(model.colouring.value, row);
+        const group = groupName(model, row);
         replace(
           card,
           h(

@@ -1,121 +1,189 @@
-/** What the colours and lines mean. */
+/** What the colours mean: the groups with their keys, names and examples; pressed, one is named or joined to another. */
 
-import { categoryColour, countCategories, PALETTES } from "../logic/colours";
-import { GROUPS } from "../logic/grouping";
-import { MOST_LINES } from "../logic/links";
-import type { Colouring } from "../logic/types";
-import { short, shownCategory, whole } from "../logic/words";
+import { mergeGroups, nameGroup } from "../groups";
+import { categoryColour, countCategories, inkOn, PALETTES } from "../logic/colours";
+import { GROUPS, titleOf } from "../logic/messages";
+import type { Colouring, Group } from "../logic/types";
+import { short, whole } from "../logic/words";
 import type { Model } from "../model";
 import { showAll } from "../signal";
 import { byId, h, replace, swatch } from "./dom";
-import { foundGroups } from "./groups_legend";
+import { thumbnail } from "./picture";
 
 const MOST_CATEGORIES = 12;
+/** Of the examples of a group. */
+const SHOWN_EXAMPLES = 3;
+/** As many characters as the server takes. */
+const LONGEST_NAME = 60;
 /** In smaller maps the legend is folded at first. */
-const SMALL_PX = 520;
+const SMALL_PX = 420;
 
 export function showLegend(model: Model): void {
-  const roomy = byId("frame").clientWidth > SMALL_PX && byId("frame").clientHeight > SMALL_PX;
-  const colours = h("details", { open: roomy });
-  const lines = h("div", { class: "legend-lines" });
-  const found = foundGroups(model);
-  replace(byId("legend"), colours, lines);
-
-  showAll([model.colouring, model.theme], () => {
-    const colouring = model.colouring.value;
-    if (colouring === null) return replace(colours);
-    if (colouring.key === GROUPS) {
-      // Its own part of the legend follows what is chosen there.
-      if (!colours.contains(found)) {
-        replace(colours, heading(colouring.name), found);
-        colours.open = true; // whoever wants groups wants to name them
-      }
-      return;
-    }
-    replace(
-      colours,
-      heading(colouring.name),
-      ...(colouring.kind === "categories"
-        ? categories(model, colouring)
-        : [numbers(model, colouring)]),
-    );
-  });
-
-  showAll([model.known, model.showLinks], () => {
-    const known = model.known.value;
-    const there = known !== null && known.must_link.length + known.cannot_link.length > 0;
-    lines.hidden = !there || !model.showLinks.value;
-    if (known === null) return;
-    replace(
-      lines,
-      lineKey("must", "same", known.must_link.length / 2),
-      lineKey("cannot", "different", known.cannot_link.length / 2),
-    );
+  const frame = byId("frame");
+  const box = h("details", { open: Math.min(frame.clientWidth, frame.clientHeight) > SMALL_PX });
+  replace(byId("legend"), box);
+  showAll([model.colouring, model.theme, model.chosen, model.groups], () => {
+    const { value: colouring } = model.colouring;
+    const typing = box.querySelector("input:focus") !== null;
+    if (typing && model.chosen.value !== null) return;
+    const focused = document.activeElement?.getAttribute("data-group") ?? null;
+    const none = colouring === null || (colouring.key === GROUPS && noGroups(model));
+    byId("legend").hidden = none;
+    if (none) return replace(box);
+    const rows =
+      colouring.key === GROUPS
+        ? groups(model)
+        : colouring.kind === "categories"
+          ? categories(model, colouring)
+          : [numbers(model, colouring)];
+    replace(box, h("summary", { dir: "auto" }, h("h3", { text: colouring.name })), ...rows);
+    box.querySelector<HTMLElement>(`[data-group="${focused}"]`)?.focus();
   });
 }
 
-function heading(name: string): HTMLElement {
-  return h("summary", { dir: "auto" }, h("h3", { text: name }));
+function noGroups({ groups }: Model): boolean {
+  return (groups.value?.groups.length ?? 0) === 0;
 }
 
-function lineKey(kind: "must" | "cannot", label: string, n: number): HTMLElement {
-  const step = Math.ceil(n / MOST_LINES);
-  const part = step > 1 ? `, 1 of ${whole(step)} drawn` : "";
-  return h(
-    "p",
-    { class: "legend-line" },
-    h("span", { class: `line ${kind}`, "aria-hidden": "true" }),
-    h("span", { class: "legend-name", text: `${label}${part}` }),
-    h("span", { class: "legend-count", text: whole(n) }),
+function groups(model: Model): HTMLElement[] {
+  const all = model.groups.value?.groups ?? [];
+  const items = all.map((group) =>
+    h(
+      "li",
+      {},
+      model.chosen.value === group.number ? editor(model, group, all) : line(model, group),
+    ),
   );
+  const unsure = model.colouring.value?.pale?.reduce((sum, one) => sum + one, 0) ?? 0;
+  return [
+    h("ul", { testid: "groups", "aria-label": "Groups" }, ...items),
+    h("p", { class: "legend-rest", text: unsure > 0 ? `${whole(unsure)} unsure, pale` : "" }),
+  ];
+}
+
+/** Its key in its colour, what it is called, some examples, and how many are likely of it. */
+function line(model: Model, group: Group): HTMLElement {
+  const title = titleOf(group);
+  const standOut = (on: boolean) => () => model.category.set(on ? group.number : null);
+  return h(
+    "button",
+    {
+      type: "button",
+      class: "legend-group",
+      "data-group": String(group.number),
+      testid: "group",
+      title: `${title}: name it, or join it to another group`,
+      on: {
+        mouseenter: standOut(true),
+        mouseleave: standOut(false),
+        focus: standOut(true),
+        blur: standOut(false),
+        click: () => model.chosen.set(group.number),
+      },
+    },
+    badge(model, group.number),
+    h("span", { class: "legend-name", text: title, dir: "auto" }),
+    contactSheet(model, group.examples.slice(0, SHOWN_EXAMPLES)),
+    h("span", { class: "legend-count", text: whole(group.likely) }),
+  );
+}
+
+/** The number of a group in its colour. */
+export function badge(model: Model, number: number): HTMLElement {
+  const sign = h("span", { class: "badge", text: String(number + 1) });
+  const colour = categoryColour(model.theme.value, number);
+  sign.style.backgroundColor = colour;
+  sign.style.color = inkOn(colour);
+  return sign;
+}
+
+/** Small pictures of some records, where there are any. */
+export function contactSheet(model: Model, rows: number[]): HTMLElement | null {
+  if (!model.lesson.has_images) return null;
+  const sheet = h("span", { class: "sheet" });
+  void Promise.all(rows.map((row) => model.records.get(row))).then(
+    (records) => replace(sheet, ...records.map(thumbnail)),
+    () => undefined,
+  );
+  return sheet;
+}
+
+function editor(model: Model, group: Group, all: Group[]): HTMLElement {
+  const input = h("input", {
+    type: "text",
+    maxlength: String(LONGEST_NAME),
+    value: group.named ? group.name : "",
+    placeholder: titleOf(group),
+    "aria-label": `Name of ${titleOf(group)}`,
+    autocomplete: "off",
+    dir: "auto",
+    testid: "group-name",
+  });
+  const leave = (): void => {
+    input.blur();
+    model.chosen.set(null);
+    byId("legend").querySelector<HTMLElement>(`[data-group="${group.number}"]`)?.focus();
+  };
+  const others = all.filter(({ number }) => number !== group.number);
+  const merge = h(
+    "select",
+    { testid: "group-merge", "aria-label": `Join ${titleOf(group)} to another group` },
+    h("option", { value: "", text: "is the same as…" }),
+    ...others.map((other) =>
+      h("option", { value: String(other.number), text: `${other.number + 1} ${titleOf(other)}` }),
+    ),
+  );
+  merge.addEventListener("change", () => {
+    const other = others.find(({ number }) => String(number) === merge.value);
+    leave();
+    if (other !== undefined) void mergeGroups(model, group, other);
+  });
+  const form = h(
+    "form",
+    {
+      class: "legend-editor",
+      on: {
+        submit: (event) => {
+          event.preventDefault();
+          void nameGroup(model, group, input.value).then((done) => done && leave());
+        },
+        keydown: (event) => {
+          if (event.key !== "Escape") return;
+          leave();
+          event.stopPropagation();
+        },
+      },
+    },
+    badge(model, group.number),
+    input,
+    h("button", { type: "submit", class: "small", text: "Name", testid: "group-rename" }),
+    others.length > 0 && merge,
+  );
+  queueMicrotask(() => input.focus());
+  return form;
 }
 
 function categories(model: Model, colouring: Colouring): HTMLElement[] {
   const { counts, unknown } = countCategories(colouring);
   const theme = model.theme.value;
-  const list = h("ul", { testid: "legend-categories" });
-  const largest = [...counts].sort((a, b) => b.count - a.count).slice(0, MOST_CATEGORIES);
-  const shown = new Set(largest);
-  for (const entry of counts.filter((candidate) => shown.has(candidate))) {
-    const { category, count } = entry;
-    const name = shownCategory(colouring.key, entry.name);
-    list.append(
-      h(
-        "li",
-        {},
-        h(
-          "button",
-          {
-            type: "button",
-            on: {
-              mouseenter: () => model.category.set(category),
-              mouseleave: () => model.category.set(null),
-              focus: () => model.category.set(category),
-              blur: () => model.category.set(null),
-            },
-          },
-          swatch(categoryColour(theme, category)),
-          h("span", { class: "legend-name", text: name, dir: "auto", title: name }),
-          h("span", { class: "legend-count", text: whole(count) }),
-        ),
-      ),
+  const shown = new Set([...counts].sort((a, b) => b.count - a.count).slice(0, MOST_CATEGORIES));
+  const line = (colour: string, name: string, count: number): HTMLElement =>
+    h(
+      "li",
+      { class: "legend-line" },
+      swatch(colour),
+      h("span", { class: "legend-name", text: name, dir: "auto", title: name }),
+      h("span", { class: "legend-count", text: whole(count) }),
     );
-  }
+  const lines = counts
+    .filter((one) => shown.has(one))
+    .map(({ category, name, count }) => line(categoryColour(theme, category), name, count));
+  if (unknown > 0) lines.push(line(PALETTES[theme].unknown, "none", unknown));
   const rest = counts.length - shown.size;
-  const extra: HTMLElement[] = [];
-  if (rest > 0) extra.push(h("p", { class: "legend-rest", text: `and ${whole(rest)} more` }));
-  if (unknown > 0) {
-    extra.push(
-      h(
-        "p",
-        { class: "legend-line" },
-        swatch(PALETTES[theme].unknown),
-        h("span", { class: "legend-name", text: colouring.key === "known" ? "not known" : "none" }),
-        h("span", { class: "legend-count", text: whole(unknown) }),
-      ),
-    );
-  }
-  return [list, ...extra];
+  return [
+    h("ul", { testid: "legend-categories" }, ...lines),
+    h("p", { class: "legend-rest", text: rest > 0 ? `and ${whole(rest)} more` : "" }),
+  ];
 }
 
 function numbers(model: Model, colouring: Colouring): HTMLElement {

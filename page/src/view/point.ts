@@ -1,33 +1,34 @@
 /** The selected point: its record, and its neighbours in the learned metric. */
 
-import { addToGroup, answerNeighbour } from "../actions";
+import { answerNeighbour } from "../actions";
 import { api } from "../api";
 import { coalesced } from "../coalesce";
 import type { DataRecord, Neighbour } from "../logic/types";
 import type { Model } from "../model";
 import { notifyProblem } from "../notices";
-import { h, key, replace } from "./dom";
-import { keepOrder, orderButton, orderList, orderSwitch } from "./order";
+import { h, replace } from "./dom";
 import { recordCard, recordLine, recordName } from "./record";
 import { explain } from "./why";
 
-export function pointPanel(model: Model): HTMLElement {
-  const body = h("div", { class: "panel-body", testid: "point" });
+export function pointSection(model: Model): HTMLElement {
+  const body = h("section", { class: "section", testid: "point" });
   const record = h("div", { class: "point-record" });
-  const heading = h(
-    "div",
-    { class: "neighbours-head" },
-    h("h3", { text: "Neighbours in the learned metric" }),
-    model.lesson.takes_triplets && orderSwitch(model),
-  );
+  const close = h("button", {
+    type: "button",
+    class: "small quiet",
+    text: "Close",
+    testid: "point-close",
+    on: { click: () => model.selected.set(null) },
+  });
+  const title = h("h3", { text: "Nearest to it" });
+  const heading = h("div", { class: "neighbours-head" }, title, close);
   const list = h("ol", { class: "rows neighbours", testid: "neighbours" });
-  const orders = orderList(model);
   let listed = -1;
 
   const showRecord = async (row: number): Promise<void> => {
     const shown = await model.records.get(row);
     if (model.selected.value !== row) return;
-    replace(record, selectedRecord(model, shown));
+    replace(record, recordCard(model, shown));
   };
 
   const showNeighbours = coalesced(async () => {
@@ -48,37 +49,15 @@ export function pointPanel(model: Model): HTMLElement {
   });
 
   model.selected.show((row) => {
-    if (row === null) {
-      const hint = "Click a point, or step through the map with the arrow keys and press Enter.";
-      return replace(body, h("p", { class: "hint", text: hint }));
-    }
+    if (row === null) return replace(body);
     replace(list);
-    replace(body, record, heading, list, orders);
+    replace(body, record, heading, list);
     showRecord(row).catch(notifyProblem);
     showNeighbours();
   });
-  keepOrder(model, list);
   model.learned.listen(showNeighbours);
   model.panel.listen(showNeighbours);
   return body;
-}
-
-function selectedRecord(model: Model, record: DataRecord): HTMLElement {
-  const group = (name: "a" | "b"): HTMLElement =>
-    h(
-      "button",
-      {
-        type: "button",
-        class: "small quiet",
-        testid: `add-${name}`,
-        "aria-keyshortcuts": name,
-        on: { click: () => addToGroup(model, name, [record.row]) },
-      },
-      `Group ${name.toUpperCase()}`,
-      key(name),
-    );
-  const extra = h("div", { class: "row-actions" }, group("a"), group("b"));
-  return recordCard(model, record, { extra });
 }
 
 function neighbourRow(model: Model, row: number, near: Neighbour, record: DataRecord): HTMLElement {
@@ -133,7 +112,6 @@ function neighbourRow(model: Model, row: number, near: Neighbour, record: DataRe
         testid: "neighbour-why",
         on: { click: () => explain(model, { left: row, right: near.row }) },
       }),
-      orderButton(model, row, near.row, name),
     ),
   );
 }

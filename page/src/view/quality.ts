@@ -1,24 +1,17 @@
 /** How good the learned metric is, on answers that were held out. */
 
 import type { Estimate, Quality, State } from "../logic/types";
-import { fixed, percent, whole } from "../logic/words";
+import { fixed, whole } from "../logic/words";
 import type { Model } from "../model";
 import { showAll } from "../signal";
 import { answerersSection } from "./answerers";
-import { qualityChart, spectrumChart } from "./charts";
+import { qualityChart } from "./charts";
 import { h, replace } from "./dom";
-import { outlookLines } from "./outlook";
 
-export function qualityPanel(model: Model): HTMLElement {
-  const body = h("div", { class: "panel-body" });
+export function qualitySection(model: Model): HTMLElement {
+  const body = h("section", { class: "section", testid: "details" });
   showAll([model.report, model.state], () =>
-    replace(
-      body,
-      ...counts(model.state.value),
-      ...heldOut(model),
-      ...(model.report.value ? outlookLines(model.report.value.outlook) : []),
-      ...spectrum(model),
-    ),
+    replace(body, ...counts(model.state.value), ...heldOut(model), ...outlook(model)),
   );
   return h("div", {}, body, answerersSection(model));
 }
@@ -26,7 +19,6 @@ export function qualityPanel(model: Model): HTMLElement {
 function counts(state: State): HTMLElement[] {
   const figure = (label: string, n: number, testid: string): HTMLElement =>
     h("div", {}, h("dt", { text: label }), h("dd", { text: whole(n), testid }));
-  const { n_triplets } = state;
   return [
     h(
       "dl",
@@ -35,7 +27,6 @@ function counts(state: State): HTMLElement[] {
       figure("Different", state.n_different, "n-different"),
       figure("Unsure", state.n_unsure, "n-unsure"),
       figure("Conflicts", state.conflicts, "n-conflicts"),
-      n_triplets > 0 && figure("Triplets", n_triplets, "n-triplets"),
     ),
   ];
 }
@@ -95,24 +86,13 @@ function intervals(figures: Quality["figures"]): HTMLElement[] {
   return [h("dl", { class: "figures two" }, ...shown), h("p", { class: "hint", text: terms })];
 }
 
-function spectrum(model: Model): (HTMLElement | SVGElement)[] {
-  const shares = model.report.value?.spectrum;
-  if (!shares || shares.after.length === 0) return [];
-  const first = (values: number[]): string =>
-    percent(values.slice(0, 3).reduce((a, b) => a + b, 0));
-  const words = `The three largest directions have ${first(shares.after)} of the variance in the learned metric, ${first(shares.before)} before.`;
+/** What the next answers are expected to gain. */
+function outlook(model: Model): HTMLElement[] {
+  const said = model.report.value?.outlook.said ?? "";
+  if (said === "") return [];
+  const sentence = `${said[0].toUpperCase()}${said.slice(1)}`;
   return [
-    h("h3", { text: "Spectrum" }),
-    h(
-      "p",
-      { class: "key-line" },
-      h("span", { class: "swatch after" }),
-      "learned",
-      h("span", { class: "swatch before" }),
-      "Euclidean",
-    ),
-    spectrumChart(shares.before, shares.after, words),
-    h("p", { class: "hint", text: words }),
-    h("p", { class: "hint" }, `Learner: ${model.report.value?.learner ?? ""}`),
+    h("h3", { text: "More answers?" }),
+    h("p", { class: "hint", text: sentence, testid: "outlook-said" }),
   ];
 }

@@ -3,16 +3,14 @@
 import { nameOf, noQuestionSentence, redo, say, undo } from "../actions";
 import type { DataRecord, Same } from "../logic/types";
 import { counted } from "../logic/words";
-import { type Asked, asked, asksAnew, gone, groupsReady, type Model } from "../model";
+import { type Asked, asked, asksAnew, gone, type Model, purposeOf } from "../model";
 import { showAll } from "../signal";
 import { comparison } from "./comparison";
 import { byId, h, key, replace } from "./dom";
-import { goalChoice } from "./goal";
-
 import { CARD_PX, fetchPicture } from "./picture";
-import { readingButton } from "./reading";
 import { GONE } from "./saving";
-import { byGroupsChoice, whichBody, whichChoices } from "./which";
+import { chooserOf, wordsField } from "./start";
+import { whichBody, whichChoices } from "./which";
 import { whyButton } from "./why";
 
 /** Records of this many questions to come are fetched ahead. */
@@ -32,7 +30,9 @@ export const CHOICES: Choice[] = [
 ];
 
 export function showQuestion(model: Model): void {
-  const title = h("h2", { id: "question-title", text: "Same or different?" });
+  const title = h("h2", { id: "question-title" });
+  const words = wordsField(model);
+  const chooser = chooserOf(model);
   const hint = h("p", { class: "hint", testid: "question-hint" });
   const body = h("div", {
     class: "compare",
@@ -84,20 +84,13 @@ export function showQuestion(model: Model): void {
   const groupChoices = whichChoices(model, () => asked(model));
   replace(
     byId("question"),
-    h("div", { class: "card-head" }, title, count, readingButton(model)),
+    h("div", { class: "card-head" }, title, words, count),
     hint,
+    chooser,
     body,
     bar,
     groupChoices,
-    h(
-      "div",
-      { class: "history" },
-      undoButton,
-      redoButton,
-      whyButton(model),
-      byGroupsChoice(model),
-      goalChoice(model),
-    ),
+    h("div", { class: "history" }, undoButton, redoButton, whyButton(model)),
   );
 
   let shown: Asked | null | undefined;
@@ -120,7 +113,7 @@ export function showQuestion(model: Model): void {
     const draw = ([a, b]: DataRecord[]): void => {
       if (shown?.left === left && shown.right === right) {
         const caption = "The two records of the question";
-        replace(body, comparison(model, a, b, caption, pictureWidth(model)));
+        replace(body, comparison(model, a, b, caption));
         state(); // names are known now
       }
     };
@@ -135,29 +128,28 @@ export function showQuestion(model: Model): void {
 
   const state = (): void => {
     const question = asked(model);
-    const groups = groupsReady(model.groups.value);
     const { n_answers, can_undo, can_redo } = model.state.value;
-    byId("question").classList.toggle("resting", question === null || groups);
+    byId("question").classList.toggle("resting", question === null);
     const beside = question?.rows !== undefined;
-    title.textContent = question?.title ?? (beside ? "Which is it like?" : "Same or different?");
+    title.textContent = question?.title ?? (beside ? "Which is it like?" : "");
+    title.classList.toggle("unseen", title.textContent === "");
+    if (title.textContent === "") title.textContent = words.value;
+    words.hidden = !title.classList.contains("unseen") || purposeOf(model) === null;
+    chooser.hidden = purposeOf(model) !== null;
     body.setAttribute("aria-label", beside ? "The record and the groups" : "The two records");
     body.classList.toggle("which", beside);
     body.classList.toggle("pictured", beside && model.lesson.has_images);
     bar.hidden = beside;
     groupChoices.hidden = !beside;
-    hint.textContent = groups
-      ? "s and d are now said of the two groups on the map."
-      : question === null
-        ? noQuestionSentence(model)
-        : (question.hint ?? "");
-    hint.hidden = hint.textContent === "";
+    hint.textContent = question === null ? noQuestionSentence(model) : (question.hint ?? "");
+    hint.hidden = purposeOf(model) === null;
     // On a phone the bar stays while the records are out of sight.
-    const brief = inBrief(model, title.textContent, groups ? null : question);
+    const brief = inBrief(model, title.textContent, question);
     for (const one of [bar, groupChoices]) one.setAttribute("data-title", brief);
     body.hidden = question === null;
     const dead = gone(model);
     for (const button of choices) {
-      button.toggleAttribute("disabled", question === null || groups || dead);
+      button.toggleAttribute("disabled", question === null || dead);
       button.title = dead ? GONE : "";
     }
     undoButton.toggleAttribute("disabled", !can_undo || dead);
@@ -165,11 +157,13 @@ export function showQuestion(model: Model): void {
     count.textContent = counted(n_answers, "answer");
   };
 
-  showAll([...asksAnew(model), model.groups, model.report, model.connection], () => {
+  showAll([...asksAnew(model), model.report, model.connection], () => {
     state();
     fill();
   });
-  model.reading.listen(() => {
+  // Names and examples of the groups that are shown may be others now.
+  model.groups.listen(() => {
+    if (shown?.rows === undefined) return;
     shown = undefined;
     fill();
   });
@@ -192,16 +186,11 @@ function inBrief(model: Model, title: string, question: Asked | null): string {
   return `${title} ① ${one} ② ${two}`;
 }
 
-/** Two pictures side by side in the column beside the map, or in the whole window. */
-function pictureWidth(model: Model): number {
-  return model.reading.value ? CARD_PX : CARD_PX / 2;
-}
-
 function fetchAhead(model: Model): void {
   for (const { left, right } of model.report.value?.questions.slice(0, AHEAD) ?? []) {
     void model.records.pair(left, right).then(
       (both) => {
-        for (const record of both) fetchPicture(record, pictureWidth(model));
+        for (const record of both) fetchPicture(record, CARD_PX);
       },
       () => undefined,
     );

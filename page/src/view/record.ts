@@ -65,11 +65,11 @@ export function recordCard(
 }
 
 /** A value; beside another record's, with what differs marked. */
-export function fieldValue(field: Field): HTMLElement {
+export function fieldValue(field: Field, ranked = true): HTMLElement {
   if (field.value === "") return h("span", { class: "value empty", text: "empty" });
   const shown = markedParts(field).map(([text, differs]) => (differs ? h("mark", { text }) : text));
   const value = h("span", { class: "value", dir: "auto" }, ...shown, field.cut && " …");
-  return field.rank === undefined
+  return field.rank === undefined || !ranked
     ? value
     : h("span", { class: "amount" }, value, rankBar(field.rank));
 }

@@ -9,11 +9,11 @@ import { contradictionsList } from "./contradictions";
 import { h, key, replace } from "./dom";
 import { recordLine } from "./record";
 
-export function suspectsPanel(model: Model): HTMLElement {
-  const hint = h("p", { class: "hint" });
+export function suspectsList(model: Model): HTMLElement {
+  const title = h("h3", { text: "What looks wrong" });
   const list = h("ul", { class: "rows", testid: "suspects" });
   const contradictions = h("div");
-  const body = h("div", { class: "panel-body" }, contradictions, hint, list);
+  const body = h("section", { class: "section" }, contradictions, title, list);
   const comparisons = new Comparisons(model);
 
   const suspects = (): Suspect[] => model.report.value?.suspects ?? [];
@@ -24,14 +24,11 @@ export function suspectsPanel(model: Model): HTMLElement {
   };
 
   const draw = (): void => {
-    if (model.panel.value !== "suspects") return;
+    if (model.panel.value !== "said") return;
     const had = list.contains(document.activeElement);
     const all = suspects();
     if (model.suspect.value >= all.length) choose(all.length - 1);
-    hint.textContent =
-      all.length === 0
-        ? "No answer looks wrong so far. Answers that the others contradict appear here."
-        : "Answers that the others contradict. Arrow keys choose, w withdraws the chosen one.";
+    title.hidden = all.length === 0;
     replace(contradictions, contradictionsList(model));
     replace(list, ...all.map((suspect, index) => row(suspect, index)));
     comparisons.keepOnly(all);

@@ -1,6 +1,5 @@
 /** Records as a table, page by page: those that were found, or those within an outline. */
 
-import { addToGroup } from "../actions";
 import { api } from "../api";
 import { keepFile } from "../downloads";
 import type { DataRecord } from "../logic/types";
@@ -43,7 +42,7 @@ export function openTable(model: Model, rows: number[], title: string): void {
   const choose = (row: number): void => {
     box.close();
     model.selected.set(row);
-    byId("panels").scrollIntoView({ block: "nearest" });
+    byId("panel").scrollIntoView({ block: "nearest" });
   };
 
   const show = (wanted: number, focus: "first" | "last" | null = null): void => {
@@ -86,19 +85,6 @@ export function openTable(model: Model, rows: number[], title: string): void {
     if (event.target === box) box.close();
   };
 
-  const group = (name: "a" | "b"): HTMLElement =>
-    h("button", {
-      type: "button",
-      class: "small",
-      text: `Group ${name.toUpperCase()}`,
-      testid: `table-${name}`,
-      on: {
-        click: () => {
-          box.close();
-          addToGroup(model, name, rows);
-        },
-      },
-    });
   replace(
     box,
     h(
@@ -121,8 +107,6 @@ export function openTable(model: Model, rows: number[], title: string): void {
       back,
       next,
       place,
-      group("a"),
-      group("b"),
       h("button", {
         type: "button",
         class: "small",

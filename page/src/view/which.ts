@@ -1,16 +1,18 @@
 /** A record beside those of several groups, each with a key: which of them is it like? */
 
-import { categoryColour } from "../logic/colours";
+import { groupOf } from "../groups";
+import { gistOf } from "../logic/fields";
+import { titleOf } from "../logic/messages";
 import type { DataRecord, KnownGroup } from "../logic/types";
 import type { Asked, Model } from "../model";
-import { answerWhich, askByGroups, nameKnown } from "../which";
-import { h, key, replace, swatch } from "./dom";
-import { recordCard, recordLine } from "./record";
+import { answerWhich } from "../which";
+import { h, key, replace } from "./dom";
+import { badge, contactSheet } from "./legend";
+import { CARD_PX, largePicture } from "./picture";
+import { fieldList, recordName } from "./record";
 
-/** As many characters as the server takes. */
-const LONGEST_NAME = 60;
-/** Pixels of the picture of the record that is asked about. */
-const PICTURE_PX = 160;
+/** Of a group of pictures: so many of it. */
+const SHOWN = 3;
 
 /** The record and the groups, filled when they are here. */
 export function whichBody(model: Model, question: Asked): HTMLElement[] {
@@ -23,7 +25,12 @@ export function whichBody(model: Model, question: Asked): HTMLElement[] {
     "aria-label": "The record",
   });
   const fill = (found: DataRecord): void =>
-    replace(record, recordCard(model, found, { width: PICTURE_PX }));
+    replace(
+      record,
+      h("h3", { text: recordName(found), dir: "auto" }),
+      largePicture(found, CARD_PX),
+      fieldList(null, found),
+    );
   const here = model.records.peek(left);
   if (here !== undefined) fill(here);
   else {
@@ -31,11 +38,8 @@ export function whichBody(model: Model, question: Asked): HTMLElement[] {
       replace(record, h("p", { class: "hint", text: "This record could not be read." }));
     });
   }
-  const list = h(
-    "ol",
-    { class: "which-groups", testid: "which-groups" },
-    ...rows.map((row, k) => h("li", {}, ...option(model, question, row, groups[k], k))),
-  );
+  const options = rows.map((row, k) => option(model, question, row, groups[k], k));
+  const list = h("ol", { class: "which-groups", testid: "which-groups" }, ...options);
   return [record, list];
 }
 
@@ -45,81 +49,35 @@ function option(
   row: number,
   group: KnownGroup,
   k: number,
-): HTMLElement[] {
-  const pick = h(
-    "button",
-    {
-      type: "button",
-      class: "which-group",
-      "aria-keyshortcuts": String(k + 1),
-      testid: "which-group",
-      on: { click: (event) => void answerWhich(model, question, k, event.timeStamp) },
-    },
-    key(String(k + 1)),
+): HTMLElement {
+  const known = groupOf(model, group);
+  const title = known === undefined ? group.name : titleOf(known);
+  const others = (known?.examples ?? []).filter((one) => one !== row);
+  const gist = h("span", { class: "gist", dir: "auto" });
+  if (!model.lesson.has_images) {
+    void model.records.get(row).then(
+      (record) => replace(gist, gistOf(record) || recordName(record)),
+      () => undefined,
+    );
+  }
+  return h(
+    "li",
+    {},
     h(
-      "span",
-      { class: "which-name" },
-      swatch(categoryColour(model.theme.value, group.number)),
-      h("span", { text: group.name, dir: "auto" }),
-    ),
-    recordLine(model, row),
-  );
-  const rename = h("button", {
-    type: "button",
-    class: "icon",
-    text: "✎",
-    title: `Name ${group.name}`,
-    "aria-label": `Name ${group.name}`,
-    testid: "name-known",
-    on: { click: () => naming(model, row, group, pick, rename) },
-  });
-  return [pick, rename];
-}
-
-/** A field in the place of the button, until the name is given or Escape is pressed. */
-function naming(
-  model: Model,
-  row: number,
-  group: KnownGroup,
-  pick: HTMLElement,
-  rename: HTMLElement,
-): void {
-  const input = h("input", {
-    type: "text",
-    maxlength: String(LONGEST_NAME),
-    value: group.named ? group.name : "",
-    placeholder: group.name,
-    "aria-label": `Name of ${group.name}`,
-    autocomplete: "off",
-    dir: "auto",
-    testid: "known-name",
-  });
-  const leave = (): void => {
-    form.replaceWith(pick);
-    rename.hidden = false;
-    rename.focus();
-  };
-  const form = h(
-    "form",
-    {
-      on: {
-        submit: (event) => {
-          event.preventDefault();
-          void nameKnown(model, row, group, input.value).then((done) => done && leave());
-        },
+      "button",
+      {
+        type: "button",
+        class: "which-group",
+        "aria-keyshortcuts": String(group.number + 1),
+        testid: "which-group",
+        title,
+        on: { click: (event) => void answerWhich(model, question, k, event.timeStamp) },
       },
-    },
-    input,
-    h("button", { type: "submit", class: "plain", text: "Name", testid: "give-known-name" }),
+      badge(model, group.number),
+      h("span", { class: "which-name", text: title, dir: "auto" }),
+      contactSheet(model, [row, ...others].slice(0, SHOWN)) ?? gist,
+    ),
   );
-  input.addEventListener("keydown", (event) => {
-    if (event.key !== "Escape") return;
-    leave();
-    event.stopPropagation();
-  });
-  pick.replaceWith(form);
-  rename.hidden = true;
-  input.focus();
 }
 
 /** What to say where the record is like none of them. */
@@ -148,15 +106,4 @@ export function whichChoices(model: Model, current: () => Asked | null): HTMLEle
     button("None of them", "0", false, "which-none"),
     button("Unsure", "u", null, "which-unsure"),
   );
-}
-
-/** Whether records are shown beside groups at all. */
-export function byGroupsChoice(model: Model): HTMLElement {
-  const box = h("input", { type: "checkbox", id: "by-groups", testid: "by-groups" });
-  box.addEventListener("change", () => askByGroups(model, box.checked));
-  model.byGroups.show((on) => {
-    box.checked = on;
-  });
-  const title = "Show a record beside several groups, where one answer tells more than a pair";
-  return h("label", { class: "check small", for: "by-groups", title }, box, "ask by group");
 }

@@ -17,7 +17,10 @@ from nearkin.pairs.pairs import check_pair_weights
 _ROW = ("left", "right")
 _ROWS = ("first", "second", "rows", "triplet")
 _LISTS = ("triplets", "pairs")
-_NO_ROWS = ("do", "same", "origin", "by", "at", "weights", "given", "name", "instead")
+_NO_ROWS = (
+    *("do", "same", "origin", "by", "at", "weights", "given", "name", "instead"),
+    *("purpose", "words"),
+)
 
 
 def rename_rows(entry: Mapping[str, Any], name: Callable[[Any], Any]) -> dict[str, Any]:
@@ -272,6 +275,31 @@ class AnswerConflict(InputError):
         self.said = said
 
 
+# What may be asked: which rows are the same kind of thing, or which are the same thing twice.
+PURPOSES = ("kinds", "things")
+
+
+class Asked(NamedTuple):
+    """What is asked, and in which words.
+
+    Attributes
+    ----------
+    purpose : {"kinds", "things"}
+    words : str
+    """
+
+    purpose: str
+    words: str
+
+
+def _read_asked(entry: Mapping[str, Any]) -> Asked:
+    """Read what is asked from an entry; raise if it is no valid one."""
+    purpose = entry.get("purpose")
+    if purpose not in PURPOSES:
+        raise InputError(f"purpose must be one of {', '.join(PURPOSES)}, not {purpose!r:.60}.")
+    return Asked(purpose, check_name(entry.get("words")))
+
+
 class TakenStep(NamedTuple):
     """The change that reverts an entry.
 
@@ -304,6 +332,8 @@ class Past:
         From keys of ``answers`` to the numbers of the entries that said them; keys that were known
         from the start are left out.
     n_entries : int
+    asked : Asked or None
+        What is asked, as it was chosen last; no step that is undone.
     """
 
     answers: Answers = field(default_factory=dict)
@@ -312,6 +342,7 @@ class Past:
     back: Sourced = field(default_factory=list)
     sources: Sources = field(default_factory=dict)
     n_entries: int = 0
+    asked: Asked | None = None
 
     def changes(self) -> list[dict[str, Any]]:
         """List the pairs whose answer the last entry has changed.
@@ -352,6 +383,8 @@ def after_in_place(past: Past, entry: Mapping[str, Any], n_rows: int) -> Past:
     """Do as :func:`after`, but reuse and so destroy the mappings of ``past``: for long series."""
     do = entry.get("do")
     number = past.n_entries + 1
+    if do == "ask":
+        return replace(past, asked=_read_asked(entry), back=[], n_entries=number)
     if do in ("undo", "redo"):
         steps = past.undo if do == "undo" else past.redo
         if not steps:
@@ -363,12 +396,13 @@ def after_in_place(past: Past, entry: Mapping[str, Any], n_rows: int) -> Past:
             if do == "undo"
             else ((*past.undo, step), past.redo[:-1])
         )
-        return Past(answers, undo, redo, back, sources, number)
+        return Past(answers, undo, redo, back, sources, number, past.asked)
     change = change_of(past.answers, entry, n_rows)
     answers, sources, back = _apply_change(past, [(key, said, number) for key, said in change])
     if entry.get("given"):
-        return Past(answers, past.undo, past.redo, back, sources, number)
-    return Past(answers, (*past.undo, TakenStep(number, back)), (), back, sources, number)
+        return Past(answers, past.undo, past.redo, back, sources, number, past.asked)
+    undo = (*past.undo, TakenStep(number, back))
+    return Past(answers, undo, (), back, sources, number, past.asked)
 
 
 def withdraws_nothing(past: Past, entry: Mapping[str, Any], n_rows: int) -> bool:

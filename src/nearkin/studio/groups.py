@@ -1,262 +1,254 @@
-"""Groups of all rows, clustered in the learned metric, and rows that represent them."""
+"""Groups of all rows: what answers say of some, and what the metric makes likely of the others."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-from sklearn.cluster import KMeans
-from sklearn.frozen import FrozenEstimator
-from sklearn.metrics import pairwise_distances_argmin
+import scipy.sparse as sp
+from numpy.typing import NDArray
 
-from nearkin._types import Doubles, Floats, Ints
-from nearkin.clustering.clusters import Clusters
-from nearkin.errors import InputError
-from nearkin.learners.euclidean import Euclidean
-from nearkin.messages import collect_notices, mute_third_party
-from nearkin.rows.parallel import one_blas_thread
-from nearkin.studio.events import AnswerConflict, check_name, pairs_of_split
-from nearkin.studio.knowledge import Knowledge, group_name, match_names, renumber_groups
-from nearkin.studio.metric import RowsView, TaughtMetric
+from nearkin._types import Doubles, Ints
+from nearkin.rows.parallel import one_blas_thread, split_range
+from nearkin.studio.knowledge import Knowledge, KnownGroups, group_name
+from nearkin.studio.metric import RowsView
+from nearkin.studio.records import StudioRecords
 
-# Whatever a group is called; no name is empty.
-ANY_NAME = ""
-# What a broken answer costs where some contradict others: far more than a row in a wrong group.
-_STRENGTH = 100.0
-# Rows that stand for those that somebody has selected.
-N_REPRESENTATIVES = 5
-# Rows that stand for a group of which only an example was seen: those in its middle.
-N_TYPICAL = 3
-# Rows that stand for a selection from many groups.
-_MOST_REPRESENTATIVES = 500
-# Rows among which these are looked for.
-_MOST_LOOKED_AT = 5000
+# A row is placed for sure if its group is nearer than this share of the way to the next one.
+_CLEAR = 0.85
+# Members of a group that rows are compared with; of more, some of the first and the last are.
+_MOST_MEMBERS = 50
+# Examples of a group that are shown.
+_EXAMPLES = 6
+_BLOCK = 8192
 
 
 @dataclass(frozen=True)
-class FoundGroups:
-    """A clustering of all rows at one moment, as an immutable value.
+class LikelyGroups:
+    """The group that each row is likely of, as an immutable value.
 
     Attributes
     ----------
-    number : int
-        Number of this grouping in the lesson, from 1.
-    known : Knowledge
-        The knowledge by which the groups were found.
+    version : int
+        Version of the knowledge and metric that it comes from.
     labels : int ndarray of shape (n,)
-        Group of each row, from 0; −1 for outliers.
-    medoids : int ndarray of shape (n_groups,)
-        Row number of each group's medoid.
-    said, reason : str
-        Which clustering was chosen, and why.
-    notes : tuple of str
-        Warnings of the clustering.
+        Number of each row's group, from 0; −1 as long as there are no groups.
+    sure : bool ndarray of shape (n,)
+        Whether the row was said to be of its group, or is far nearer to it than to any other.
+    examples : mapping
+        From numbers of groups to rows that stand for them, the most typical first.
     """
 
-    number: int
-    known: Knowledge
+    version: int
     labels: Ints
-    medoids: Ints
-    said: str
-    reason: str
-    notes: tuple[str, ...] = ()
+    sure: NDArray[np.bool_]
+    examples: dict[int, list[int]]
 
-    def rows(self, group: int) -> Ints:
-        """Row numbers of the members of a group; raise if there is no such group."""
-        if not 0 <= group < len(self.medoids):
-            raise InputError(f"there is no group {group}: there are {len(self.medoids)}, from 0.")
-        return np.flatnonzero(self.labels == group)
+    def describe(self, known: Knowledge, contents: GroupContents) -> list[dict[str, Any]]:
+        """List the groups as plain values, by number.
 
-    def names(self, known: Knowledge) -> list[str | None]:
-        """Names that people gave to these groups; None for groups without."""
-        return match_names(list(known.names), list(known.names.values()), self.labels)
-
-    def still_hold(self, known: Knowledge) -> bool:
-        """Whether pairs and triplets are as when the groups were found."""
-        return bool(known.pairs == self.known.pairs and known.triplets == self.known.triplets)
-
-    def describe(self, known: Knowledge) -> dict[str, Any]:
-        """Return the groups as plain values, see :meth:`nearkin.studio.lesson.Lesson.groups`."""
-        sizes = np.bincount(self.labels[self.labels >= 0], minlength=len(self.medoids))
-        names = self.names(known)
-        parts = zip(names, sizes.tolist(), self.medoids.tolist(), strict=True)
-        return {
-            "number": self.number,
-            "version": self.known.version,
-            "said": self.said,
-            "reason": self.reason,
-            "groups": [
-                {
-                    "name": group_name(name, k),
-                    "named": name is not None,
-                    "size": size,
-                    "medoid": row,
-                }
-                for k, (name, size, row) in enumerate(parts)
-            ],
-            "n_outliers": int((self.labels < 0).sum()),
-            "waiting": [name for name in known.names if name not in names],
-            "notes": list(self.notes),
-        }
-
-    def make_name_entry(
-        self, group: int, name: str | None, known: Knowledge, before: str | None = ANY_NAME
-    ) -> dict[str, Any]:
-        """Make the journal entry that gives a group a name, or takes its name away.
-
-        Parameters
-        ----------
-        name : str or None
-        before : str or None
-            Name that the person saw: raise AnswerConflict if the group has another one by now.
+        Each has ``number``, ``name``, whether it is ``named`` by people, its ``size`` by answers,
+        how many rows are ``likely`` of it, ``examples``, row numbers, and what it is ``about``.
         """
-        rows, names = self.rows(group), self.names(known)
-        if before != ANY_NAME and before != names[group] != name:
-            now = "without a name" if names[group] is None else f"called {names[group]!r:.80}"
-            raise AnswerConflict(
-                f"this group is {now} meanwhile, and nothing was changed: name it again to have "
-                f"{'no name' if name is None else repr(name)[:80]} in its place.",
-                "nothing",
-            )
-        entry: dict[str, Any] = {"do": "name", "name": None, "instead": names[group]}
-        if name is not None:
-            entry |= {"name": check_name(name), "rows": rows}
-            if entry["name"] in names[:group] + names[group + 1 :]:
-                raise InputError(
-                    f"another group is called {entry['name']!r:.80}: give this one another name, "
-                    "or say that the two are one group."
-                )
-        elif names[group] is None:
-            raise InputError(f"group {group + 1} has no name to be taken away.")
-        return entry
+        about = contents.tell_apart(np.where(self.sure, self.labels, -1), known.groups.numbers)
+        groups = known.groups
+        likely = np.bincount(self.labels[self.labels >= 0], minlength=len(groups.names))
+        return [
+            groups.describe(number)
+            | {"likely": int(likely[number]), "examples": self.examples.get(number, [])}
+            | {"about": about.get(number, "")}
+            for number in groups.numbers
+        ]
 
-    def make_split_entry(self, view: RowsView, rows: Ints) -> tuple[dict[str, Any], dict[str, int]]:
-        """Make the journal entry that splits some rows off the group that most of them are in.
+    def values(self) -> NDArray[np.float32]:
+        """Group numbers of all rows for the page: a half more where unsure, NaN without group."""
+        found = self.labels + np.where(self.sure, 0.0, 0.5)
+        return np.where(self.labels < 0, np.nan, found).astype(np.float32)
 
-        Must-links tie five of them together, and cannot-links separate these from the three rows
-        in the middle of the rest of the group.
-
-        Returns
-        -------
-        entry : dict
-        told : dict
-            ``n_pairs`` that follow, ``group``, the number of the group that is split, and
-            ``n_left_out``, how many of the rows are in other groups.
-        """
-        inside = self.labels[rows]
-        if not (inside >= 0).any():
-            raise InputError("none of these rows is in a group that could be split.")
-        group = int(np.bincount(inside[inside >= 0]).argmax())
-        part = rows[inside == group]
-        rest = np.setdiff1d(self.rows(group), part)
-        if not len(rest):
-            raise InputError("this is a whole group: select a part of it.")
-        first = representatives(view, part).tolist()
-        second = middle_rows(view, rest).tolist()
-        n_pairs = sum(map(len, pairs_of_split(first, second, len(self.labels)).values()))
-        entry = {"do": "split", "first": first, "second": second, "origin": "group"}
-        return entry, {"n_pairs": n_pairs, "group": group, "n_left_out": len(rows) - len(part)}
+    def names(self, known: Knowledge) -> list[str]:
+        """Name of each row's group; empty without group."""
+        told = [group_name(name, number) for number, name in enumerate(known.groups.names)]
+        return [told[number] if number >= 0 else "" for number in self.labels.tolist()]
 
 
 @one_blas_thread()
-def cluster_rows(
-    X: Floats, learned: TaughtMetric, known: Knowledge, before: FoundGroups | None, seed: int
-) -> FoundGroups:
-    """Cluster all rows in the learned metric, keeping all answered pairs.
+def place_rows(view: RowsView, known: Knowledge, version: int, n_rows: int) -> LikelyGroups:
+    """Find the group that each row is likely of: the nearest in the learned metric.
 
-    If answers contradict each other, as many as possible are kept.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-        The rows that the metric was learned from.
-    known : Knowledge
-        The knowledge that the metric was learned from.
-    before : FoundGroups or None
-        The grouping before: groups that are still there keep their numbers.
-    """
-    metric = Euclidean().fit(X) if learned.metric is None else learned.metric
-    keep = "soft" if known.n_conflicts else "hard"
-    number, labels_before = 1, np.full(len(X), -1)
-    if before is not None:
-        if before.still_hold(known):
-            return replace(before, known=known)
-        number, labels_before = before.number + 1, before.labels
-    with collect_notices() as notes:
-        clusters = Clusters(
-            metric=FrozenEstimator(metric), keep=keep, strength=_STRENGTH, random_state=seed
-        ).fit(X, pairs=known.pairs)
-    texts = [note.text for note in notes]
-    if len(clusters.broken_):
-        texts.append(
-            f"Answers contradict each other, and groups keep to all but {len(clusters.broken_)}."
-        )
-    found = clusters.labels_
-    kept, packed = np.unique(found, return_inverse=True)
-    packed, kept = packed - int(kept[0] < 0), kept[kept >= 0]
-    labels = renumber_groups(labels_before, packed)
-    medoids = np.empty(len(kept), dtype=np.int64)
-    medoids[labels[packed >= 0]] = clusters.medoids_[found[packed >= 0]]
-    report = clusters.report_
-    return FoundGroups(number, known, labels, medoids, report.summary, report.reason, tuple(texts))
-
-
-def colours_of_groups(found: FoundGroups | None, known: Knowledge, n_rows: int) -> dict[str, Any]:
-    """Colour values of all rows by their groups, NaN for outliers, with the legend.
-
-    ``number`` is the grouping's; it is 0, and all values are NaN, if no groups were found.
-    """
-    labels = np.full(n_rows, -1) if found is None else found.labels
-    names = [] if found is None else found.names(known)
-    return {
-        "number": 0 if found is None else found.number,
-        "kind": "categories",
-        "categories": [group_name(name, k) for k, name in enumerate(names)],
-        "range": None,
-        "values": np.where(labels < 0, np.nan, labels).astype(np.float32),
-    }
-
-
-def representatives_by_group(view: RowsView, rows: Ints, labels: Ints) -> Ints:
-    """Choose representatives of some rows: five or fewer of each group among them.
+    A group is as near as its members are in the mean. Rows that were said to be of a group are of
+    that one.
 
     Parameters
     ----------
     view : RowsView
         Learned coordinates of the rows.
-    rows : int ndarray of shape (k,)
-    labels : int ndarray of shape (n,)
-        Group of each row; outliers count as a group.
+    version : int
+        Version of the metric.
     """
-    groups = np.unique(labels[rows])
-    each = max(1, min(N_REPRESENTATIVES, _MOST_REPRESENTATIVES // max(1, len(groups))))
-    found = [representatives(view, rows[labels[rows] == group], each) for group in groups]
-    return np.concatenate(found) if found else rows[:0]
+    groups = known.groups
+    numbers = groups.numbers
+    if not numbers:
+        return LikelyGroups(version, np.full(n_rows, -1), np.zeros(n_rows, dtype=bool), {})
+    members = [_pick_members(groups, number) for number in numbers]
+    starts = np.cumsum([0, *map(len, members[:-1])])
+    sizes = np.array([len(rows) for rows in members])
+    Z = np.asarray(view.embedding(np.concatenate(members)), dtype=np.float64)
+    labels, sure = np.empty(n_rows, dtype=np.int64), np.empty(n_rows, dtype=bool)
+    best = np.full(n_rows, np.inf)
+    for block in split_range(n_rows, _BLOCK):
+        here = np.asarray(view.embedding(np.arange(n_rows)[block]), dtype=np.float64)
+        far = np.add.reduceat(_distances(here, Z), starts, axis=1) / sizes
+        nearest = far.argmin(axis=1)
+        labels[block], best[block] = np.array(numbers)[nearest], far.min(axis=1)
+        if len(numbers) > 1:
+            sure[block] = best[block] <= _CLEAR * np.partition(far, 1, axis=1)[:, 1]
+        else:
+            sure[block] = False
+    told = groups.labels >= 0
+    labels[told], sure[told] = groups.labels[told], True
+    return LikelyGroups(version, labels, sure, _choose_examples(groups, labels, best))
 
 
-@one_blas_thread()
-def representatives(view: RowsView, rows: Ints, n: int = N_REPRESENTATIVES) -> Ints:
-    """Choose at most n representatives of some rows: the nearest to each of n k-means centres.
+def _pick_members(groups: KnownGroups, number: int) -> Ints:
+    """Rows of a group that others are compared with: all, or every k-th of many."""
+    rows = groups.rows(number)
+    return rows[:: -(-len(rows) // _MOST_MEMBERS)]
 
-    The same rows have the same representatives.
+
+def _distances(A: Doubles, B: Doubles) -> Doubles:
+    """Distances of the rows of two arrays, shape (len(A), len(B))."""
+    found = (A**2).sum(axis=1)[:, None] + (B**2).sum(axis=1) - 2 * A @ B.T
+    return np.asarray(np.sqrt(np.maximum(found, 0.0)))
+
+
+def _choose_examples(groups: KnownGroups, labels: Ints, far: Doubles) -> dict[int, list[int]]:
+    """Choose rows that stand for each group: of those said to be in it first, the most typical."""
+    order = np.lexsort((far, groups.labels < 0))
+    found: dict[int, list[int]] = {number: [] for number in groups.numbers}
+    for row in order.tolist():
+        some = found[int(labels[row])]
+        if len(some) < _EXAMPLES:
+            some.append(row)
+        elif all(len(one) >= _EXAMPLES for one in found.values()):
+            break
+    return found
+
+
+# Rows by which it is told what groups are about, and words that are counted.
+_MOST_READ = 3000
+_MOST_WORDS = 5000
+# Texts of at least so many words in the mean are told apart by words.
+_WORDS_OF_A_TEXT = 4
+_WORD = r"(?u)\b[^\W\d_]{3,}\b"
+# Keywords, and fields, of a group.
+_KEYWORDS, _TELLING_FIELDS = 3, 2
+# A value tells a group apart that most of it have, and so many times the share of all rows.
+_MOSTLY, _LIFT = 0.6, 1.5
+# An amount does that is so many deviations from the mean of all.
+_DEVIATIONS = 0.8
+
+
+class GroupContents:
+    """What rows say, by which groups are told apart: words of texts, values and amounts of fields.
+
+    Columns that are not shown with a question do not count.
     """
-    if len(rows) <= n:
-        return rows
-    some, Z = _sample_coordinates(view, rows)
-    with mute_third_party():  # scikit-learn warns of fewer different rows than means
-        means = KMeans(min(n, len(some)), n_init=1, random_state=0).fit(Z).cluster_centers_
-    return np.unique(some[pairwise_distances_argmin(means, Z)])
+
+    def __init__(self, records: StudioRecords) -> None:
+        self._records = records
+        n = len(records)
+        self._rows = np.arange(n) if n <= _MOST_READ else np.arange(_MOST_READ) * n // _MOST_READ
+
+    def tell_apart(self, labels: Ints, numbers: Sequence[int]) -> dict[int, str]:
+        """Say in a few words what each group is about, as far as something tells it apart.
+
+        Parameters
+        ----------
+        labels : int ndarray of shape (n,)
+            Number of each row's group; −1 for rows that do not count.
+        """
+        labels = labels[self._rows]
+        masks = {number: labels == number for number in numbers}
+        masks = {number: inside for number, inside in masks.items() if inside.any()}
+        if len(masks) < 2:
+            return {}
+        texts = self._words
+        if texts is not None:
+            return {number: _keywords(*texts, inside) for number, inside in masks.items()}
+        found = {number: self._telling_fields(inside) for number, inside in masks.items()}
+        return {number: told for number, told in found.items() if told}
+
+    @cached_property
+    def _columns(self) -> dict[str, list[Any]]:
+        """Cells of the fields that are shown, by name, of the rows that are read."""
+        fields = self._records.fields
+        return {
+            name: [fields.cell(name, row) for row in self._rows.tolist()] for name in fields.names
+        }
+
+    @cached_property
+    def _words(self) -> tuple[sp.csr_array, list[str]] | None:
+        """Which words each row has, and the words; None if rows have no texts."""
+        from sklearn.feature_extraction.text import CountVectorizer
+
+        texts = [""] * len(self._rows)
+        for cells in self._columns.values():
+            told = [cell for cell in cells if isinstance(cell, str) and cell]
+            n_words = sum(len(cell.split()) for cell in told)
+            if told and n_words >= _WORDS_OF_A_TEXT * len(told):
+                texts = [
+                    f"{text} {cell}" if isinstance(cell, str) else text
+                    for text, cell in zip(texts, cells, strict=True)
+                ]
+        counter = CountVectorizer(
+            binary=True, stop_words="english", token_pattern=_WORD, max_features=_MOST_WORDS
+        )
+        try:
+            found = counter.fit_transform(texts)
+        except ValueError:  # no text, or nothing but words that all texts have
+            return None
+        return sp.csr_array(found), counter.get_feature_names_out().tolist()
+
+    def _telling_fields(self, inside: NDArray[np.bool_]) -> str:
+        """Say which values and amounts tell some rows from all others, the most telling first."""
+        told: list[tuple[float, str]] = []
+        for name, cells in self._columns.items():
+            found = _describe_cells(name, cells, inside)
+            if found is not None:
+                told.append(found)
+        told.sort(key=lambda one: -one[0])
+        return ", ".join(text for _, text in told[:_TELLING_FIELDS])
 
 
-def middle_rows(view: RowsView, rows: Ints, n: int = N_TYPICAL) -> Ints:
-    """Choose the n of some rows that are nearest to their mean."""
-    some, Z = _sample_coordinates(view, rows)
-    order = np.argsort(((Z - Z.mean(axis=0)) ** 2).sum(axis=1), kind="stable")
-    return np.asarray(some[order[:n]])
+def _keywords(has: sp.csr_array, words: list[str], inside: NDArray[np.bool_]) -> str:
+    """Words that tell some rows from all: frequent in these, and more so than in all."""
+    here = np.asarray(has[inside].mean(axis=0)).ravel()
+    everywhere = np.asarray(has.mean(axis=0)).ravel()
+    gain = here * np.log((here + 1e-9) / (everywhere + 1e-9))
+    best = np.argsort(-gain, kind="stable")[:_KEYWORDS]
+    return ", ".join(words[k] for k in best.tolist() if gain[k] > 0)
 
 
-def _sample_coordinates(view: RowsView, rows: Ints) -> tuple[Ints, Doubles]:
-    """Take every k-th row, at most 5000 in all; returns row numbers and learned coordinates."""
-    some = np.sort(rows)[:: -(-len(rows) // _MOST_LOOKED_AT)]
-    return some, np.asarray(view.embedding(some), dtype=np.float64)
+def _describe_cells(
+    name: str, cells: list[Any], inside: NDArray[np.bool_]
+) -> tuple[float, str] | None:
+    """Say how some rows differ in a field, after how much that tells; None if they do not."""
+    if all(isinstance(cell, int | float) and not isinstance(cell, bool) for cell in cells if cell):
+        amounts = np.array([np.nan if c is None or c == "" else float(c) for c in cells])
+        if not np.isfinite(amounts[inside]).any() or not np.nanstd(amounts) > 0:
+            return None
+        far = float((np.nanmean(amounts[inside]) - np.nanmean(amounts)) / np.nanstd(amounts))
+        return (
+            (abs(far), f"{name} {'high' if far > 0 else 'low'}") if abs(far) > _DEVIATIONS else None
+        )
+    texts = np.array([str(cell) for cell in cells])
+    values, counts = np.unique(texts[inside], return_counts=True)
+    best = int(counts.argmax())
+    share = counts[best] / inside.sum()
+    lift = share / (texts == values[best]).mean()
+    if share < _MOSTLY or lift < _LIFT or values[best] in ("", "None"):
+        return None
+    return float(lift), f"{name} {values[best][:30]}"

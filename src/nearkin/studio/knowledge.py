@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,9 +16,8 @@ from scipy.optimize import linear_sum_assignment
 from nearkin._types import Ints
 from nearkin.errors import InputError
 from nearkin.pairs.answers import UNNAMED
-from nearkin.pairs.closure import PairGroups, ends_of, keys_of, list_pairs_across, list_pairs_within
+from nearkin.pairs.closure import ends_of, keys_of, list_pairs_across, list_pairs_within
 from nearkin.pairs.pairs import Conflict, Pairs
-from nearkin.questions.strategies import choose_differing_groups
 from nearkin.studio.events import (
     Pair,
     Past,
@@ -29,9 +28,6 @@ from nearkin.studio.events import (
     is_voice,
     word_of,
 )
-
-# Groups that are compared with those of before.
-_MOST_MATCHED = 2000
 
 
 def match_names(names: Sequence[str], before: Sequence[Ints], after: Ints) -> list[str | None]:
@@ -102,39 +98,6 @@ def match_groups(before: Sequence[Ints], after: Ints) -> Ints:
     found = np.full(len(before), -1, dtype=np.int64)
     found[one[kept]] = other[kept]
     return found
-
-
-def renumber_groups(before: Ints, after: Ints) -> Ints:
-    """Renumber groups so that those that were there before keep their numbers.
-
-    The others take the free numbers, the largest group first. With more than 2000 groups, which
-    would take long to match, all are numbered by size.
-
-    Parameters
-    ----------
-    before, after : int ndarray of shape (n,)
-        Group of each row, from 0; −1 for rows of none.
-
-    Returns
-    -------
-    int ndarray of shape (n,)
-        The groups of ``after``, numbered from 0 without a gap.
-    """
-    n_groups, n_before = _count_groups(after), _count_groups(before)
-    old = np.empty(0, dtype=np.int64)
-    if max(n_groups, n_before) <= _MOST_MATCHED:
-        order = np.argsort(before, kind="stable")
-        ends = np.searchsorted(before[order], np.arange(n_before + 1))
-        old = match_groups([order[a:b] for a, b in pairwise(ends)], after)
-    number = np.full(n_groups, -1, dtype=np.int64)
-    for k, group in enumerate(old[:n_groups].tolist()):
-        if group >= 0:
-            number[group] = k
-    sizes = np.bincount(after[after >= 0], minlength=n_groups)
-    others = np.flatnonzero(number < 0)
-    others = others[np.argsort(-sizes[others], kind="stable")]
-    number[others] = np.setdiff1d(np.arange(n_groups), number)
-    return np.append(number, -1)[after]
 
 
 def _count_groups(labels: Ints) -> int:
@@ -330,8 +293,6 @@ class Knowledge:
         last answer, whoever gave it.
     names : mapping
         From groups' names to the rows that were in them when they were named.
-    mentioned : int ndarray of shape (m,)
-        Rows of pairs, in the order in which they were first answered about.
     n_steps : int
         Number of steps that can be undone.
     counts : Counts
@@ -348,7 +309,6 @@ class Knowledge:
     can_redo: bool
     voices: Mapping[Voice, bool | None] = field(default_factory=dict)
     names: Mapping[str, Ints] = field(default_factory=dict)
-    mentioned: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     n_steps: int = 0
     counts: Counts = NO_ANSWERS
     past: Past = field(default_factory=Past, repr=False)
@@ -384,20 +344,19 @@ class Knowledge:
             "n_unsure": unsure,
             "n_must_link": len(self.pairs.must_link),
             "n_cannot_link": len(self.pairs.cannot_link),
-            "n_triplets": len(self.triplets),
             "can_undo": self.can_undo,
             "can_redo": self.can_redo,
             "conflicts": self.n_conflicts,
+            "asked": None if self.past.asked is None else self.past.asked._asdict(),
         }
 
     def list_pairs(self) -> dict[str, Any]:
-        """All answered pairs and triplets by kind, as flat lists of row numbers."""
+        """All answered pairs by kind, as flat lists of row numbers."""
         return {
             "version": self.version,
             "must_link": self.pairs.must_link.ravel().tolist(),
             "cannot_link": self.pairs.cannot_link.ravel().tolist(),
             "unsure": self.unsure.ravel().tolist(),
-            "closer": self.triplets.closer.ravel().tolist(),
         }
 
     @cached_property
@@ -538,7 +497,6 @@ def build_knowledge(
     )
     order = Pairs(closer=list(triplets), closer_weight=list(triplets.values()), n_rows=n_rows)
     unsure = np.array(kinds[None], dtype=np.int64).reshape(-1, 2)
-    mentioned = dict.fromkeys(row for key in past.answers if is_pair(key) for row in key)
     return Knowledge(
         version,
         pairs,
@@ -548,7 +506,6 @@ def build_knowledge(
         bool(past.redo),
         voices,
         names,
-        np.array(list(mentioned), dtype=np.int64),
         len(past.undo),
         count_answers(past, n_rows),
         past=past,
@@ -602,30 +559,35 @@ def group_name(name: str | None, group: int) -> str:
     return f"group {group + 1}" if name is None else name
 
 
-# Rows that are alone, but known to differ from all groups, count as groups: the first so many.
+# Rows that are alone, but known to differ from all groups, count as groups: so many at a time.
 _MOST_ALONE = 20
 
 
 @dataclass(frozen=True)
 class KnownGroups:
-    """Groups of rows that answers imply, in the order in which they were first answered about.
+    """Groups of rows that answers imply, each with a number that it keeps.
 
     Attributes
     ----------
     labels : int ndarray of shape (n,)
-        Group of each row, from 0; −1 for rows of none.
+        Number of each row's group, from 0; −1 for rows of none. Some numbers may be free.
     names : list of str or None
-        Names that people gave to the groups.
+        Names that people gave to the groups, by number.
     """
 
     labels: Ints
     names: list[str | None]
 
-    @property
+    @cached_property
     def sizes(self) -> list[int]:
-        """Number of rows of each group."""
+        """Number of rows of each group; 0 where a number is free."""
         sizes = np.bincount(self.labels[self.labels >= 0], minlength=len(self.names))
         return [int(size) for size in sizes]
+
+    @property
+    def numbers(self) -> list[int]:
+        """Numbers that groups have, increasing."""
+        return [number for number, size in enumerate(self.sizes) if size]
 
     def rows(self, number: int) -> Ints:
         """Row numbers of the members of a group."""
@@ -634,20 +596,13 @@ class KnownGroups:
     def of(self, row: int) -> dict[str, Any] | None:
         """Describe the group of a row: number, name, named by people, size; None without group."""
         number = int(self.labels[row])
-        if number < 0:
-            return None
+        return None if number < 0 else self.describe(number)
+
+    def describe(self, number: int) -> dict[str, Any]:
+        """Describe a group: its number, its name, whether people named it, and its size."""
         name = self.names[number]
         named = {"name": group_name(name, number), "named": name is not None}
-        return {"number": number, **named, "size": int((self.labels == number).sum())}
-
-    def colours(self) -> dict[str, Any]:
-        """Colour values of all rows by their groups, NaN for rows of none, with the legend."""
-        values = np.where(self.labels < 0, np.nan, self.labels).astype(np.float32)
-        names = [
-            f"{group_name(name, k)} ({size} {'row' if size == 1 else 'rows'})"
-            for k, (name, size) in enumerate(zip(self.names, self.sizes, strict=True))
-        ]
-        return {"kind": "categories", "categories": names, "range": None, "values": values}
+        return {"number": number, **named, "size": self.sizes[number]}
 
     def make_name_entry(self, row: int, name: str | None) -> dict[str, Any]:
         """Make the journal entry that gives the group of a row a name, or takes it away (None)."""
@@ -667,33 +622,106 @@ class KnownGroups:
 
 
 def group_answers(known: Knowledge, n_rows: int) -> KnownGroups:
-    """Label rows by the groups that must-links tie together.
-
-    Rows alone that differ from all groups are groups of their own, at most 20.
-    """
-    groups = known.pairs.groups
-    size = np.bincount(groups.number, minlength=groups.count)
-    order = _order_by_age(known, groups)
-    apart = set(choose_differing_groups(order, size, groups.differing).tolist())
-    alone = [group for group in order.tolist() if size[group] == 1 and group in apart]
-    kept = set(alone[:_MOST_ALONE]) if len(apart) > 1 else set()
-    listed = [group for group in order.tolist() if size[group] > 1 or group in kept]
-    number = np.full(groups.count + 1, -1)
-    number[listed] = np.arange(len(listed))
+    """Label rows by the groups that answers make of them, see :func:`number_rows`."""
     labels = np.full(n_rows, -1)
-    labels[groups.points] = number[groups.number]
-    names: list[str | None] = [None] * len(listed)
+    for row, number in number_rows(known.past).items():
+        if row < n_rows:
+            labels[row] = number
+    names: list[str | None] = [None] * _count_groups(labels)
     if known.names:
-        found = match_names(list(known.names), list(known.names.values()), labels)
-        names[: len(found)] = found
+        names = match_names(list(known.names), list(known.names.values()), labels)
     return KnownGroups(labels, names)
 
 
-def _order_by_age(known: Knowledge, groups: PairGroups) -> Ints:
-    """Numbers of the groups in the order in which one of their rows was first answered about."""
-    number = groups.of(known.mentioned)
-    _, first = np.unique(number[number >= 0], return_index=True)
-    return np.asarray(number[number >= 0][np.sort(first)])
+def number_rows(past: Past) -> dict[int, int]:
+    """Number the groups that answers make of rows, from 0; rows of no group are left out.
+
+    Rows that are the same are a group. So is a row alone that differs from all groups which there
+    were then, at most 20 at a time. Answers are gone through in the order in which they were given:
+    a new group takes the smallest number that is free, and one made of two keeps the smaller of
+    theirs. So numbers stay through merges, undo and restarts.
+
+    Examples
+    --------
+    >>> from nearkin.studio.events import Past, after
+    >>> from nearkin.studio.knowledge import number_rows
+    >>> past = Past()
+    >>> for left, right, same in ((5, 2, False), (7, 8, True), (5, 9, True), (2, 7, True)):
+    ...     entry = {"do": "answer", "left": left, "right": right, "same": same}
+    ...     past = after(past, entry, n_rows=10)
+    >>> number_rows(past)
+    {2: 0, 5: 1, 7: 0, 8: 0, 9: 1}
+    """
+    groups = _NumberedGroups()
+    order = sorted(
+        ((past.sources.get(rows, 0), rows) for rows in past.answers if is_pair(rows)),
+        key=lambda one: one[0],
+    )
+    for _, (left, right) in order:
+        same = past.answers[left, right]
+        if same is not None:
+            (groups.tie if same else groups.part)(left, right)
+    return groups.by_row()
+
+
+class _NumberedGroups:
+    """Groups of rows, as they grow with answers; each is known by one of its rows, its head."""
+
+    def __init__(self) -> None:
+        self._next: dict[int, int] = {}  # from rows towards the heads of their groups
+        self._size: dict[int, int] = {}
+        self._apart: defaultdict[int, set[int]] = defaultdict(set)  # heads that differ
+        self._number: dict[int, int] = {}  # of heads
+
+    def tie(self, left: int, right: int) -> None:
+        """Take in that two rows are the same."""
+        head, other = self._head(left), self._head(right)
+        if head == other:
+            return
+        if self._size[head] < self._size[other]:
+            head, other = other, head
+        self._next[other] = head
+        self._size[head] += self._size.pop(other)
+        for one in self._apart.pop(other, set()):
+            self._apart[one].discard(other)
+            if one != head:
+                self._apart[one].add(head)
+                self._apart[head].add(one)
+        numbers = [self._number.pop(one) for one in (head, other) if one in self._number]
+        self._number[head] = min(numbers) if numbers else self._free_number()
+
+    def part(self, left: int, right: int) -> None:
+        """Take in that two rows differ."""
+        heads = self._head(left), self._head(right)
+        if heads[0] == heads[1]:
+            return
+        for head, other in (heads, heads[::-1]):
+            self._apart[head].add(other)
+        for head in heads:
+            alone = sum(self._size[one] == 1 for one in self._number)
+            is_new = head not in self._number and alone < _MOST_ALONE
+            if is_new and self._apart[head].issuperset(self._number):
+                self._number[head] = self._free_number()
+
+    def by_row(self) -> dict[int, int]:
+        """Map the rows of all groups to their numbers."""
+        found = {row: self._number.get(self._head(row), -1) for row in sorted(self._next)}
+        return {row: number for row, number in found.items() if number >= 0}
+
+    def _head(self, row: int) -> int:
+        """Find the head of a row's group; a row that is new is one of its own."""
+        head = self._next.setdefault(row, row)
+        if head == row:
+            self._size.setdefault(row, 1)
+            return row
+        while self._next[head] != head:
+            self._next[row] = head = self._next[head]
+        return head
+
+    def _free_number(self) -> int:
+        """Find the smallest number that no group has."""
+        taken = set(self._number.values())
+        return next(number for number in count() if number not in taken)
 
 
 Entry = Mapping[str, Any]

@@ -19,16 +19,9 @@ from nearkin.pairs.supervision import check_roles
 from nearkin.storage.files import StrPath
 from nearkin.studio import reports
 from nearkin.studio.answers import AnswerBook, AnswerList
-from nearkin.studio.events import check_name, pairs_of_groups, sort_rows
+from nearkin.studio.events import check_name, pairs_of_groups, pairs_of_split, sort_rows
 from nearkin.studio.find import Finder, Wanted
-from nearkin.studio.groups import (
-    ANY_NAME,
-    FoundGroups,
-    cluster_rows,
-    colours_of_groups,
-    middle_rows,
-    representatives_by_group,
-)
+from nearkin.studio.groups import GroupContents, LikelyGroups, place_rows
 from nearkin.studio.knowledge import Knowledge, contradictions_of, find_placers, telling_pairs
 from nearkin.studio.looking import EXPORTS, Looks
 from nearkin.studio.metric import (
@@ -42,8 +35,6 @@ from nearkin.studio.metric import (
     metric_of_records,
     refuse_triplets_for,
     scale_to_unit_size,
-    shares_of,
-    view_before_answers,
 )
 from nearkin.studio.pictures import LONGEST_SIDE, Image
 from nearkin.studio.quality import (
@@ -158,7 +149,7 @@ class Lesson:
         self._explaining = threading.Lock()
         self._history = QualityHistory()
         self._maps = NeighborMaps(seed)
-        self._found: FoundGroups | None = None
+        self._placed: tuple[tuple[int, int], LikelyGroups] | None = None
         scaled = choose_scaling(records, standardise)
         self._scaler = scaled.scaler
         self._rows = records.X if self._scaler is None else self._scaler.transform(records.X)
@@ -176,11 +167,10 @@ class Lesson:
             told = self._book.known.told
             first = learn_first(self._learner, self._rows, told)
             self._seen = self._pictures.take(first, told)
-            self._before = shares_of(view_before_answers(first, self._rows))
             self._n_resumed = len(self._book.entries)
             if self._book.entries and book is None:
                 self._book.resume()
-            self._looks = Looks(records, [*notes, *self._book.notes], seed)
+            self._looks = Looks(records, [*notes, *self._book.notes])
             if pairs is not None:
                 refuse_triplets_for(self._learner, len(pairs.closer))
                 self._book.add_triplets(pairs)
@@ -298,17 +288,17 @@ class Lesson:
         """Withdraw the answer to a pair, however old it is; ``before`` as in ``answer``."""
         return self._change({"do": "withdraw", "left": left, "right": right}, before=before)
 
-    def answer_order(self, anchor: int, closer: int, farther: int) -> dict[str, Any]:
-        """Record a triplet: a row is nearer to ``closer`` than to ``farther``.
+    def ask(self, purpose: str, words: str) -> dict[str, Any]:
+        """Choose what is asked, and in which words. Undo leaves it as it is.
 
-        It replaces its opposite. ValueError if the learner does not learn from triplets.
+        Parameters
+        ----------
+        purpose : {"kinds", "things"}
+            Which rows are the same kind of thing, or which are the same thing twice.
+        words : str
+            The question as people read it, such as "Same topic?".
         """
-        refuse_triplets_for(self._learner, 1)
-        return self._change({"do": "closer", "triplets": [[anchor, closer, farther]]})
-
-    def withdraw_order(self, anchor: int, closer: int, farther: int) -> dict[str, Any]:
-        """Withdraw a triplet, however old it is."""
-        return self._change({"do": "withdraw", "triplet": [anchor, closer, farther]})
+        return self._change({"do": "ask", "purpose": purpose, "words": check_name(words)})
 
     def undo(self, version: int | None = None) -> dict[str, Any]:
         """Undo the last change; ValueError if there is none.
@@ -335,127 +325,61 @@ class Lesson:
 
     # Groups
 
-    def find_groups(self) -> dict[str, Any]:
-        """Cluster all rows in the learned metric by all answers; return what :meth:`groups` does.
-
-        It takes seconds, and may run in another thread while answers are taken.
-        """
-        with self._grouping:
-            known, seen = self._learn_newest()
-            self._found = cluster_rows(self._rows, seen.learned, known, self._found, self._seed)
-            return self._found.describe(self._book.known)
-
-    def groups(self) -> dict[str, Any] | None:
-        """Groups that were found last, as plain values; None if there are none yet.
+    def groups(self) -> dict[str, Any]:
+        """Return the groups of all rows: what answers say, and the metric makes likely.
 
         Returns
         -------
-        dict or None
-            ``number`` of this grouping; ``version`` of the knowledge that it comes from; ``said``
-            and ``reason``, which clustering was chosen and why; ``groups``, each with ``name``,
-            whether it is ``named`` by people, ``size`` and ``medoid``, a row number;
-            ``n_outliers``; ``waiting``, names that no group has now; and ``notes``.
+        dict
+            ``version`` of the metric; ``groups``, see
+            :meth:`nearkin.studio.groups.LikelyGroups.describe`; and ``values``, a float32 array of
+            shape (n,): the number of each row's group, a half more where that is unsure, NaN
+            without group.
         """
-        found = self._found
-        return None if found is None else found.describe(self._book.known)
+        known, likely = self._place_rows()
+        return {
+            "version": likely.version,
+            "groups": likely.describe(known, self._contents),
+            "values": likely.values(),
+        }
 
-    def name_known_group(self, row: int, name: str | None) -> dict[str, Any]:
+    @cached_property
+    def _contents(self) -> GroupContents:
+        """What tells groups apart, made when first needed."""
+        return GroupContents(self.records)
+
+    def _place_rows(self) -> tuple[Knowledge, LikelyGroups]:
+        """Place all rows in groups by the newest knowledge and the last metric."""
+        with self._grouping:
+            known, seen = self._book.known, self._seen
+            made = known.version, seen.learned.version
+            if self._placed is None or self._placed[0] != made:
+                found = place_rows(seen.learned.view, known, made[1], len(self.records))
+                self._placed = made, found
+            return known, self._placed[1]
+
+    def name_group(self, row: int, name: str | None) -> dict[str, Any]:
         """Name the group that answers have put a row in, or take its name away with None."""
         row = self.records.check_row(row)
         name = None if name is None else check_name(name)
         return self._change(self._book.known.groups.make_name_entry(row, name))
 
-    def name_group(
-        self,
-        group: int,
-        name: str | None,
-        number: int | None = None,
-        before: str | None = ANY_NAME,
-    ) -> dict[str, Any]:
-        """Name a found group, in place of the name that it has.
-
-        Names survive relearning: each follows the rows that were in the group when it was named,
-        see :func:`nearkin.studio.knowledge.match_names`.
-
-        Parameters
-        ----------
-        group : int
-            From 0, as :meth:`groups` lists them.
-        name : str or None
-            None takes the name away.
-        number : int, optional
-            Number of the grouping that is meant: InputError if there is another one by now.
-        before : str or None, optional
-            The name that the person saw, None for none: AnswerConflict if somebody has given the
-            group another one meanwhile. Not checked by default.
-        """
-        found = self._grouping_meant(number)
-        return self._change(found.make_name_entry(group, name, self._book.known, before))
-
-    def say_one_group(
-        self,
-        rows: Sequence[int],
-        number: int | None = None,
-        before: str | None = None,
-        by: str | None = None,
-    ) -> dict[str, Any]:
-        """Record that some rows belong to one group.
-
-        Must-links tie representatives of them together, five of each group that they are in now.
-        ``number`` is as in :meth:`name_group`, all else as in :meth:`answer_groups`.
-        """
-        found = self._grouping_meant(number)
-        some = sort_rows(rows, len(self.records))
-        chosen = representatives_by_group(self._seen.learned.view, some, found.labels)
-        return self.answer_groups(chosen.tolist(), (), True, before, by)
-
     def split_off(
         self,
         rows: Sequence[int],
-        number: int | None = None,
+        others: Sequence[int],
         before: str | None = None,
         by: str | None = None,
     ) -> dict[str, Any]:
-        """Record that some rows of a group belong together, and not to the rest of the group.
+        """Record that some rows are the same, and differ from all of some others.
 
-        As :meth:`say_one_group`; the state also has the counts that are explained in
-        :meth:`nearkin.studio.groups.FoundGroups.make_split_entry`.
+        As :meth:`answer_groups`.
         """
-        some = sort_rows(rows, len(self.records))
-        entry, told = self._grouping_meant(number).make_split_entry(self._seen.learned.view, some)
+        one, two = (sort_rows(some, len(self.records)).tolist() for some in (rows, others))
+        links = pairs_of_split(one, two, len(self.records))
+        entry = {"do": "split", "first": one, "second": two, "origin": "group"}
+        told = {"n_pairs": sum(map(len, links.values()))}
         return self._change(self._add_answerer(entry, by), before=before) | told
-
-    def say_of_groups(
-        self,
-        first: int,
-        second: int,
-        same: bool,
-        number: int | None = None,
-        before: str | None = None,
-        by: str | None = None,
-    ) -> dict[str, Any]:
-        """Record that two found groups are one, or that they differ.
-
-        Pairs are made of the three rows in the middle of each group. As :meth:`say_one_group`.
-        """
-        found = self._grouping_meant(number)
-        if first == second:
-            raise InputError("these are one group already: give two.")
-        view = self._seen.learned.view
-        one, two = (middle_rows(view, found.rows(group)).tolist() for group in (first, second))
-        return self.answer_groups(one, two, same, before, by)
-
-    def _grouping_meant(self, number: int | None) -> FoundGroups:
-        """Return the last grouping; raise if there is none, or if it has another number."""
-        found = self._found
-        if found is None:
-            raise InputError("no groups were found yet: find them first.")
-        if number is not None and number != found.number:
-            raise InputError(
-                "groups were found anew meanwhile, and nothing was changed: look at them, and try "
-                "again."
-            )
-        return found
 
     # What is known
 
@@ -467,13 +391,13 @@ class Lesson:
         dict
             ``version``, which grows by one with every change; ``n_answers``, ``n_same``,
             ``n_different``, ``n_unsure``, counts of answers; ``n_must_link``, ``n_cannot_link``,
-            counts of pairs; ``n_triplets``; ``can_undo``, ``can_redo`` and ``last_by``, the person
+            counts of pairs; ``can_undo``, ``can_redo`` and ``last_by``, the person
             whose change is undone next; ``conflicts``, the number of cannot-links within groups;
             ``question``, the first of the last report's questions that is still open, or None;
             ``which``, asked in its place if there are groups to choose from, see
             :meth:`answer_which`: ``left``, ``rows``, their ``groups``, and ``origin``; with one of
             ``rows`` alone, whether the two are the same; ``check``, an implied pair, if it is time
-            to check answers; and ``goal``, what questions are for.
+            to check answers; and ``asked``, what :meth:`ask` has chosen, or None.
         """
         return self._state_of(self._book.known)
 
@@ -482,7 +406,7 @@ class Lesson:
         return known.state() | self._chooser.state(known) | {"last_by": self._book.last_by}
 
     def known(self) -> dict[str, Any]:
-        """All answered pairs and triplets by kind, as flat lists of row numbers."""
+        """All answered pairs by kind, as flat lists of row numbers."""
         return self._book.known.list_pairs()
 
     def answers(
@@ -514,11 +438,6 @@ class Lesson:
             them, with ``ids`` of both records.
         """
         return self._answer_list.page(start, n, text, said, by)
-
-    def aim(self, goal: str) -> dict[str, Any]:
-        """Set the goal of questions, ``"distance"`` or ``"clusters"``, from the next report on."""
-        self._chooser.aim(goal)
-        return self.state()
 
     def questions(self) -> list[dict[str, int]]:
         """Choose the next pairs to ask about, the best first, as :meth:`report` does."""
@@ -605,7 +524,7 @@ class Lesson:
         -------
         dict
             ``version``, ``learner``, ``quality``, ``course`` of quality over answers, ``outlook``,
-            ``spectrum``, ``suspects``, ``contradictions``, ``answerers``, ``questions`` and
+            ``suspects``, ``contradictions``, ``answerers``, ``questions`` and
             ``notes``: plain values.
         """
         known, seen = self._learn_newest()
@@ -632,7 +551,6 @@ class Lesson:
             "outlook": outlook_of_answers(
                 self._rows, known.pairs, known.counts.told, before_each_fit
             ),
-            "spectrum": {"before": self._before, "after": shares_of(learned.view)},
             "contradictions": contradictions_of(known),
             "suspects": [
                 one | self._trace_answer(one["left"], one["right"])
@@ -690,10 +608,7 @@ class Lesson:
         """Describe the data, and what the lesson can do with them, as plain values."""
         path = self._book.path
         about = self._looks.about(None if path is None else path.name)
-        takes_triplets = bool(self._learner._takes_triplets)
-        reviewed = self._review is not None
-        about |= {"takes_triplets": takes_triplets, "by": self._by, "review": reviewed}
-        return about | {"goals": list(self._chooser.goals)}
+        return about | {"by": self._by, "review": self._review is not None}
 
     def layout(self, name: str) -> dict[str, Any]:
         """Coordinates of the rows in the ``"euclidean"`` picture, or the last ``"learned"`` one."""
@@ -704,15 +619,13 @@ class Lesson:
             return {"version": seen.learned.version, "coordinates": seen.coordinates}
         raise InputError(f"there is no layout {name!r:.60}: euclidean and learned there are.")
 
-    def colouring(self, key: str, n_clusters: int | None = None) -> dict[str, Any]:
-        """Colour values of all rows, with the legend.
+    def colouring(self, key: str) -> dict[str, Any]:
+        """Colour values of all rows by a column, with the legend.
 
         Parameters
         ----------
         key : str
             One of the ``colourings`` that :meth:`about` lists.
-        n_clusters : int, optional
-            Number of clusters for ``"clusters"``.
 
         Returns
         -------
@@ -721,11 +634,7 @@ class Lesson:
             ``values``, a float32 array of shape (n,): numbers of categories, or the column's own
             numbers; NaN where unknown.
         """
-        known = self._book.known
-        found = self._looks.colouring(key, known, self._seen.learned, n_clusters)
-        if key != "groups":
-            return found
-        return found | colours_of_groups(self._found, known, len(self.records))
+        return self._looks.colouring(key)
 
     def record(self, row: int, beside: int | None = None, whole: bool = False) -> dict[str, Any]:
         """Fields of a row to show, see :meth:`nearkin.studio.records.StudioRecords.record`."""
@@ -755,13 +664,14 @@ class Lesson:
     def find(self, wanted: Wanted) -> dict[str, Any]:
         """Search for rows: ``version``, ``matches`` (a bool for each row), and ``notes``."""
         learned = self._seen.learned
-        groups = None if self._found is None else self._found.labels
-        found, notes = self._finder.matches(wanted, learned, groups)
+        labels = self._place_rows()[1].labels if wanted.groups else None
+        found, notes = self._finder.matches(wanted, learned, labels)
         return {"version": learned.version, "matches": found, "notes": notes}
 
     def rows_file(self, rows: Sequence[int]) -> tuple[str, bytes]:
-        """Name and bytes of a CSV file of some rows, with their fields and found groups."""
-        return self._looks.rows_file(rows, self._found, self._book.known)
+        """Name and bytes of a CSV file of some rows, with their fields and likely groups."""
+        known, likely = self._place_rows()
+        return self._looks.rows_file(rows, likely.names(known))
 
     def neighbors(self, row: int, n: int = 10) -> dict[str, Any]:
         """List the n rows nearest to a row in the learned metric: ``version`` and ``neighbors``.
@@ -780,31 +690,30 @@ class Lesson:
         with self._explaining:  # one at a time: each keeps a core busy
             return why(seen.learned, known, self.records, self._rows, self._scaler, ends)
 
-    def export(self, what: str, n_clusters: int | None = None) -> tuple[str, bytes]:
+    def export(self, what: str) -> tuple[str, bytes]:
         """Export answers, groups or the metric as a file: its name and its bytes.
 
         Parameters
         ----------
-        what : {"pairs", "triplets", "embedding", "clusters", "model", "groups", "grouping"}
-            Answered pairs or triplets by ids of the rows; the learned coordinates of all rows
-            shown; their clusters; the metric, as :func:`nearkin.load` reads it; groups of records
-            that are the same thing; or the groups of all rows that were found last, by name.
-        n_clusters : int, optional
-            Number of clusters, 10 by default.
+        what : {"pairs", "embedding", "model", "groups", "duplicates"}
+            Answered pairs by ids of the rows; the learned coordinates of all rows shown; the
+            metric, as :func:`nearkin.load` reads it; the likely group of each row, by name; or
+            groups of records that are the same thing.
         """
         if what not in EXPORTS:
             raise InputError(f"there is {', '.join(EXPORTS)} to export, not {what!r:.60}.")
-        if what == "groups" and self._review is None:
-            raise InputError("there are no groups: this is for records that are known by words.")
+        if what == "duplicates" and self._review is None:
+            raise InputError("there are no duplicates: this is for records of things.")
         known, seen = self._learn_newest()
-        if what == "groups" and self._review is not None:
-            return self._looks.groups_file(self._review.groups(known))
-        if what == "grouping":
-            return self._looks.grouping_file(self._grouping_meant(None), known)
+        if what == "duplicates" and self._review is not None:
+            return self._looks.duplicates_file(self._review.groups(known))
+        if what == "groups":
+            known, likely = self._place_rows()
+            return self._looks.groups_file(likely, known)
         if what == "model":
             metric = metric_of_records(seen.learned, self.records, self._scaler)
             return reports.model_file(metric)
-        return self._looks.export(what, known, seen, n_clusters)
+        return self._looks.export(what, known, seen)
 
     # Columns
 

@@ -39,8 +39,6 @@ from nearkin.studio.records import StudioRecords
 # Up to this many rows all are landmarks, which makes the metric exact; of more, so many are.
 _EXACT_ROWS = 1000
 _LANDMARKS = 500
-# Shares of the spectrum that are shown.
-_MOST_SHARES = 30
 _BLOCK = 16_384
 
 
@@ -219,15 +217,6 @@ def _learn(
     )
 
 
-def view_before_answers(first: TaughtMetric, X: Floats) -> RowsView:
-    """View rows under the metric learned from no pair, or as they are if that fails."""
-    try:
-        with collect_notices():
-            return first.step.view.seen_by(learn_again(first.step.metric, X, Pairs(n_rows=len(X))))
-    except (ValueError, np.linalg.LinAlgError):
-        return PlainView(X)
-
-
 def metric_of_records(learned: TaughtMetric, records: StudioRecords, scaler: Any) -> Any:
     """Return a copy of the learned metric that takes rows as ``records.X`` and has feature names.
 
@@ -248,14 +237,6 @@ def metric_of_records(learned: TaughtMetric, records: StudioRecords, scaler: Any
     for name, value in records.remembered.items():
         setattr(metric, name, value)
     return metric
-
-
-def shares_of(view: RowsView) -> list[float]:
-    """Shares of the variance along the first 30 principal axes, decreasing."""
-    variances = view.variances()
-    total = float(variances.sum())
-    shares = variances / total if total > 0 else np.zeros(len(variances))
-    return [float(share) for share in shares[:_MOST_SHARES]]
 
 
 def distances_from(view: RowsView, row: int, n_rows: int) -> NDArray[np.float64]:

@@ -12,7 +12,6 @@ from nearkin._types import Ints
 from nearkin.errors import InputError
 from nearkin.pairs.closure import keys_of, list_pairs_within
 from nearkin.questions.strategies import (
-    STRATEGIES,
     Choice,
     Scene,
     WhichQuestion,
@@ -29,15 +28,12 @@ from nearkin.studio.metric import TaughtMetric
 
 # How many are chosen at a time, so that the next one is there at once.
 N_QUESTIONS = 12
-# The strategy that looks for groups, and the one for distances beside it.
-_FOR_GROUPS, _FOR_DISTANCES = "clusters", "consolidate"
 # Which rows are to be placed, in turn, where questions are chosen so. Rows at random are those that
 # the metric is judged by; the farthest teach most. On other data than digits, every other row at
 # random lost nothing that could be seen.
 _TURNS: dict[str, tuple[Choice, ...]] = {
     "consolidate": ("random", "far"),
     "neighborhoods": ("far",),
-    "clusters": (*("clusters",) * 9, "random"),
 }
 # After so many answers in a row that found nothing alike, something likely is asked.
 _LONGEST_RUN = 5
@@ -52,15 +48,6 @@ CHECK_EVERY = 17
 _AHEAD = 4
 # Pairs that follow, of which the least likely is asked.
 _LOOKED_AT = 20
-
-
-def strategies_by_goal(strategy: str) -> dict[str, str]:
-    """Map each goal, ``"distance"`` or ``"clusters"``, to ``strategy`` or else its usual one."""
-    find_strategy(strategy)
-    found = {"distance": _FOR_DISTANCES if strategy == _FOR_GROUPS else strategy}
-    if _FOR_GROUPS in STRATEGIES:
-        found["clusters"] = _FOR_GROUPS
-    return found
 
 
 @dataclass(frozen=True)
@@ -293,57 +280,35 @@ MOST_PICTURES, MOST_TEXTS = 9, 5
 
 
 class QuestionChooser:
-    """Chooses the next questions of a lesson for a goal: distances or clusters.
+    """Chooses the next questions of a lesson.
 
     Parameters
     ----------
     strategy : str
-        Name of the strategy by which questions are chosen at first.
+        Name of the strategy by which questions are chosen.
     most_shown : int
         Groups that are shown beside a row at most.
-
-    Attributes
-    ----------
-    goals : dict
-        Strategy of each goal, see :func:`strategies_by_goal`.
     """
 
     def __init__(self, strategy: str, seed: int, most_shown: int) -> None:
-        self._seed, self._most_shown = seed, most_shown
-        self.goals = strategies_by_goal(strategy)
-        self._goal = next(goal for goal, one in self.goals.items() if one == strategy)
+        find_strategy(strategy)
+        self.strategy, self._seed, self._most_shown = strategy, seed, most_shown
         self._next = NextQuestions.none()
-
-    @property
-    def strategy(self) -> str:
-        """Name of the strategy of the present goal."""
-        return self.goals[self._goal]
 
     def choose(self, known: Knowledge, learned: TaughtMetric) -> list[dict[str, int]]:
         """Choose the next questions, and return those about pairs, the best first."""
-        goal = self._goal
-        found = choose_questions(
+        self._next = choose_questions(
             known,
             learned,
-            strategy=self.goals[goal],
+            strategy=self.strategy,
             most_shown=self._most_shown,
             seed=self._seed,
         )
-        if goal == self._goal:
-            self._next = found
-        return [{"left": i, "right": j} for i, j in found.pairs.tolist()]
+        return [{"left": i, "right": j} for i, j in self._next.pairs.tolist()]
 
     def state(self, known: Knowledge) -> dict[str, Any]:
         """Next questions as plain values, see :meth:`nearkin.studio.lesson.Lesson.state`."""
-        return self._next.state(known) | {"goal": self._goal}
-
-    def aim(self, goal: str) -> None:
-        """Set the goal of questions; there are no questions until the next choice."""
-        if goal not in self.goals:
-            raise InputError(f"goal must be one of {', '.join(self.goals)}, not {goal!r:.60}.")
-        if goal != self._goal:
-            self._goal = goal
-            self._next = NextQuestions.none()
+        return self._next.state(known)
 
 
 def question_of(entry: Mapping[str, Any] | None, known: Knowledge) -> dict[str, Any] | None:

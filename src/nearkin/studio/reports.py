@@ -15,36 +15,31 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import config_context
-from sklearn.cluster import KMeans
 
 from nearkin._types import Floats, Ints
 from nearkin.errors import InputError
 from nearkin.learners.explain import TaughtPart, number_groups, parts_by_column, word_effects
-from nearkin.messages import collect_notices, mute_categories, mute_third_party
-from nearkin.pairs.answers import IntervalEstimate
-from nearkin.pairs.pairs import TRIPLET, Pairs
+from nearkin.messages import collect_notices, mute_categories
+from nearkin.pairs.pairs import Pairs
 from nearkin.records.matcher import RecordMatcher
 from nearkin.records.results import Duplicates
-from nearkin.rows.parallel import one_blas_thread, one_core, split_range
+from nearkin.rows.parallel import one_core
 from nearkin.scores.verdicts import read_verdicts
 from nearkin.spaces.maps import Affine, Map, compose
 from nearkin.storage.files import quote_formula
 from nearkin.studio.events import Voice
 from nearkin.studio.knowledge import Knowledge
-from nearkin.studio.metric import RowsView, TaughtMetric
+from nearkin.studio.metric import TaughtMetric
 from nearkin.studio.pictures import PixelPictures
 from nearkin.studio.records import StudioRecords
 from nearkin.tables.reading import Column, read_columns
 
-# Features that one may colour by.
+# Named features that one may colour by.
 MOST_FEATURES = 200
 # Kinds that a column is coloured by; all others are one more.
 _MOST_KINDS = 50
 # Whole numbers of at most so many values are kinds, not amounts.
 _FEW_NUMBERS = 20
-# Rows that clusters are found among; all others join the nearest.
-_MOST_CLUSTERED = 20_000
-_BLOCK = 16_384
 _OTHERS = "(others)"
 
 
@@ -95,34 +90,6 @@ def colours_of_numbers(values: Any) -> dict[str, Any]:
     return {"kind": "numbers", "categories": None, "range": ends, "values": found}
 
 
-@one_blas_thread()
-def clusters_of(view: RowsView, n_rows: int, n_clusters: int, seed: int) -> NDArray[np.int64]:
-    """Cluster rows by k-means in the learned metric; returns each row's cluster, the largest first.
-
-    Beyond 20 000 rows, centres are found in a sample of that size.
-    """
-    if not 1 <= n_clusters <= n_rows:
-        raise InputError(f"there can be 1 to {n_rows} clusters, not {n_clusters}.")
-    rng = np.random.RandomState(seed)
-    some = np.arange(n_rows)
-    if n_rows > _MOST_CLUSTERED:
-        some = np.sort(rng.choice(n_rows, _MOST_CLUSTERED, replace=False))
-    with mute_third_party():  # scikit-learn warns of fewer different rows than clusters
-        means = KMeans(n_clusters, n_init=3, random_state=seed).fit(view.embedding(some))
-    found = np.empty(n_rows, dtype=np.int64)
-    for block in split_range(n_rows, _BLOCK):
-        found[block] = means.predict(view.embedding(np.arange(n_rows)[block]))
-    order = np.argsort(-np.bincount(found, minlength=n_clusters), kind="stable")
-    return np.asarray(np.argsort(order)[found])
-
-
-def colours_of_clusters(clusters: NDArray[np.int64]) -> dict[str, Any]:
-    """Colour values of rows by cluster number, with the legend."""
-    sizes = np.bincount(clusters)
-    names = [f"cluster {k + 1} ({size} rows)" for k, size in enumerate(sizes.tolist())]
-    return _categories(names, clusters.astype(np.float32))
-
-
 def _categories(names: list[str], values: NDArray[np.float32]) -> dict[str, Any]:
     """Colour values of categories with their names as legend."""
     return {"kind": "categories", "categories": names, "range": None, "values": values}
@@ -171,29 +138,20 @@ def _add_people(
     return [[*header, "by"], *told]
 
 
-def triplets_file(triplets: Pairs, ids: Sequence[Any]) -> File:
-    """CSV file of triplets by ids as ``nearkin fit --triplets`` reads them."""
-    lines: list[list[Any]] = [[*TRIPLET, "weight"]]
-    for rows, weight in zip(triplets.closer.tolist(), triplets.closer_weight.tolist(), strict=True):
-        lines.append([*(ids[row] for row in rows), f"{weight:g}"])
-    return "triplets.csv", _csv(lines)
-
-
-def clusters_file(clusters: NDArray[np.int64], ids: Sequence[Any], id_name: str) -> File:
-    """CSV file of each row's cluster number, from 1."""
-    lines = zip(ids, (clusters + 1).tolist(), strict=True)
-    return "clusters.csv", _csv([[id_name, "cluster"], *map(list, lines)])
-
-
-def grouping_file(
-    labels: NDArray[np.int64], names: Sequence[str], ids: Sequence[Any], id_name: str
+def groups_file(
+    labels: NDArray[np.int64],
+    names: Sequence[str],
+    sure: NDArray[np.bool_],
+    ids: Sequence[Any],
+    id_name: str,
 ) -> File:
-    """CSV file of each row's group number, from 1, and its name; both are empty for outliers."""
-    first = id_name if id_name not in ("group", "name") else f"{id_name} (id)"
-    lines: list[list[Any]] = [[first, "group", "name"]]
-    for one, group in zip(ids, labels.tolist(), strict=True):
-        lines.append([one, "", ""] if group < 0 else [one, group + 1, names[group]])
-    return "grouping.csv", _csv(lines)
+    """CSV file of each row's group: its number, from 1, its name, and whether that is sure."""
+    first = id_name if id_name not in ("group", "name", "sure") else f"{id_name} (id)"
+    lines: list[list[Any]] = [[first, "group", "name", "sure"]]
+    for one, group, name, is_sure in zip(ids, labels.tolist(), names, sure.tolist(), strict=True):
+        told = ["", "", ""] if group < 0 else [group + 1, name, "true" if is_sure else "false"]
+        lines.append([one, *told])
+    return "groups.csv", _csv(lines)
 
 
 def rows_file(
@@ -206,12 +164,12 @@ def rows_file(
     return "selection.csv", _csv([[*first, *names], *map(list, lines)])
 
 
-def groups_file(found: Duplicates, ids: Sequence[Any], id_name: str) -> File:
+def duplicates_file(found: Duplicates, ids: Sequence[Any], id_name: str) -> File:
     """CSV file with a line for each record in a group, as ``nearkin duplicates`` writes it."""
     lines: list[list[Any]] = [["group", id_name, "chance"]]
     for number, rows in enumerate(found.groups):
         lines += [[number, ids[row], f"{found.chance[row]:.6g}"] for row in rows.tolist()]
-    return "groups.csv", _csv(lines)
+    return "duplicates.csv", _csv(lines)
 
 
 def embedding_file(Z: Floats, plane: Floats, ids: Sequence[Any], id_name: str) -> File:
@@ -468,6 +426,9 @@ def _add_ids(records: StudioRecords, link: tuple[int, int], same: bool) -> dict[
 # Pairs that are listed.
 N_LISTED = 20
 
+# Groups of records that are listed.
+_MOST_GROUPS = 500
+
 NEEDS_RAPIDFUZZ = (
     "Doubtful pairs of records can be reviewed here once rapidfuzz is installed: "
     "pip install 'nearkin[records]'"
@@ -501,8 +462,9 @@ class RecordReview:
         dict
             ``version``; ``pairs``, the 20 open ones whose answer would change the groups most, each
             with ``left``, ``right`` and ``chance``; ``n_groups`` of several records, and
-            ``n_grouped`` records in them; ``precision`` and ``recall``, each with the ends of its
-            90 % interval; ``n_answers`` that this is learned from; and ``notes``.
+            ``n_grouped`` records in them; ``groups``, the first 500, those first that are least
+            certain, each with ``rows``, its ``chance`` and whether answers ``settled`` it;
+            ``n_answers`` that this is learned from; and ``notes``.
         """
         with self._learning:
             matcher = self._update_matcher(known)
@@ -520,8 +482,7 @@ class RecordReview:
             ],
             "n_groups": len(sizes),
             "n_grouped": sum(sizes),
-            "precision": _interval(found.precision),
-            "recall": _interval(found.recall),
+            "groups": _list_groups(found, known),
             "n_answers": report.n_same + report.n_different,
             "notes": self._notes,
         }
@@ -553,6 +514,13 @@ def _columns_to_compare(records: StudioRecords) -> list[Column]:
     return read_columns(cells, kinds, encoder.dates)
 
 
-def _interval(estimate: IntervalEstimate) -> list[float]:
-    """Value, low and high end of an estimate."""
-    return [estimate.value, estimate.low, estimate.high]
+def _list_groups(found: Duplicates, known: Knowledge) -> list[dict[str, Any]]:
+    """List groups of records as plain values, the least certain first."""
+    listed = []
+    for rows in found.groups:
+        links = np.column_stack([rows[:-1], rows[1:]])
+        settled = bool(known.pairs.groups.alike(links).all())
+        chance = float(found.chance[rows].min())
+        listed.append({"rows": rows.tolist(), "chance": chance, "settled": settled})
+    listed.sort(key=lambda one: (one["settled"], one["chance"]))
+    return listed[:_MOST_GROUPS]

@@ -52,8 +52,8 @@ def test_a_review_is_told_to_all_tabs_and_learns(people):
         with people.live() as later:
             assert next_review(later)["version"] == 1
 
-        groups = client.get("/api/export/groups")
-        assert 'filename="groups.csv"' in groups.headers["Content-Disposition"]
+        groups = client.get("/api/export/duplicates")
+        assert 'filename="duplicates.csv"' in groups.headers["Content-Disposition"]
         lines = list(csv.DictReader(io.StringIO(groups.text)))
         assert list(lines[0]) == ["group", "id", "chance"]
         assert len(lines) == second["n_grouped"]
@@ -72,7 +72,7 @@ def test_rows_of_numbers_have_no_review(page):
         reply = client.get("/api/review")
         assert reply.status_code == 404
         assert "no records" in reply.json()["message"]
-        assert client.get("/api/export/groups").status_code == 409
+        assert client.get("/api/export/duplicates").status_code == 409
 
 
 class Reviewed(StubLesson):

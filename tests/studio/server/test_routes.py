@@ -66,8 +66,6 @@ def test_colourings(client):
         assert "values" not in about
         values = np.frombuffer(client.get(f"/api/colourings/{one['key']}/values").content, "<f4")
         assert len(values) == 40
-    assert client.get("/api/colourings/clusters?clusters=3").json()["categories"]
-    assert client.get("/api/colourings/clusters?clusters=41").status_code == 422
     assert client.get("/api/colourings/column-99").status_code == 404
     for key in ("column-x", "feature--1", "feature-99999999999999999999", "none"):
         assert client.get(f"/api/colourings/{key}").status_code == 404
@@ -87,7 +85,6 @@ def test_answers_undone_and_done_again(fresh):
     assert fresh.post("/api/redo").json()["n_unsure"] == 1
     assert fresh.get("/api/known").json() == {
         "version": 4, "must_link": [0, 1], "cannot_link": [], "unsure": [2, 3],
-        "closer": [],
     }  # fmt: skip
     state = fresh.post("/api/withdrawals", json={"left": 1, "right": 0}).json()
     assert state["n_same"] == 0
@@ -144,7 +141,8 @@ def test_steps_of_a_page_that_is_behind_are_a_conflict(fresh):
 
 
 GOOD = {"left": 0, "right": 1, "same": True}
-ORDER = {"anchor": 0, "closer": 1, "farther": 2}
+SPLIT = {"rows": [0], "others": [1]}
+ASK = {"purpose": "kinds", "words": "Same topic?"}
 CHOICE = {"left": 5, "rows": [1, 2, 3], "right": 2, "same": True}
 GROUPS = {"first": [0], "second": [1], "same": True}
 ROW_0 = {"key": "feature-0"}
@@ -162,14 +160,18 @@ WRONG = {
         *({**GROUPS, "first": rows} for rows in ([1], [0, -1], [], "01", [True], [[0]])),
         *({**GROUPS, "second": [40]}, {**GROUPS, "same": None}),
     ],
-    "orders": [{**ORDER, **more} for more in ({"farther": 1}, {"given": True})],
+    "groups/split": [
+        *({**SPLIT, "rows": rows} for rows in ([1], [40], [-1], [], "01", [True])),
+        *({**SPLIT, **more} for more in ({"others": []}, {"before": "same"}, {"by": ""})),
+    ],
+    "ask": [{**ASK, **more} for more in ({"purpose": "x"}, {"words": ""}, {"words": 1}, {"a": 1})],
     "which": [
         *({**CHOICE, "rows": rows} for rows in ([1, 40], [], [*range(6, 16)], [1, 1, 2])),
         *({**CHOICE, **more} for more in ({"left": 40}, {"right": 9}, {"right": None})),
         *({**CHOICE, **more} for more in ({"same": None}, {"same": 1}, {"origin": "dream"})),
         *({**CHOICE, **more} for more in ({"before": "same"}, {"more": 1})),
     ],
-    "which/name": [
+    "groups/name": [
         {"row": 40, "name": "cats"},
         *({"row": 9, "name": name} for name in ("", "x" * 61)),
     ],
@@ -181,12 +183,6 @@ WRONG = {
         *({"doubtful": "yes"}, {"anything": 1}),
     ],
 }
-for path in ("orders", "orders/withdrawals"):
-    WRONG[path] = [
-        *WRONG.get(path, ()),
-        *({**ORDER, "farther": row} for row in (40, True)),
-        {"anchor": 0, "closer": 1},
-    ]
 
 
 @each(("path", "body"), [(path, body) for path in WRONG for body in WRONG[path]])
@@ -203,8 +199,8 @@ def test_what_is_wrong_is_refused_and_changes_nothing(studio, client, path, body
 
 def test_what_nothing_was_said_of_cannot_be_taken_back_or_named(client):
     for path, body in (
-        ("orders/withdrawals", {**ORDER, "farther": 1}),
-        ("which/name", {"row": 9, "name": "cats"}),
+        ("withdrawals", {"left": 20, "right": 30}),
+        ("groups/name", {"row": 9, "name": "cats"}),
     ):
         reply = client.post(f"/api/{path}", json=body)
         assert (reply.status_code, list(reply.json())) == (409, ["message"])
@@ -226,22 +222,8 @@ MALFORMED = {
 }
 
 
-def test_orders_are_said_taken_back_and_exported(fresh):
-    order = {"anchor": 0, "closer": 1, "farther": 2}
-    assert fresh.post("/api/orders", json=order).json()["n_triplets"] == 1
-    assert fresh.get("/api/known").json()["closer"] == [0, 1, 2]
-    file = fresh.get("/api/export/triplets")
-    assert 'filename="triplets.csv"' in file.headers["Content-Disposition"]
-    assert file.text.splitlines()[0] == "anchor,closer,farther,weight"
-    opposite = {"anchor": 0, "closer": 2, "farther": 1}
-    assert fresh.post("/api/orders", json=opposite).json()["n_triplets"] == 1
-    assert fresh.post("/api/orders/withdrawals", json=order).status_code == 409
-    assert fresh.post("/api/orders/withdrawals", json=opposite).json()["n_triplets"] == 0
-    assert fresh.post("/api/undo").json()["n_triplets"] == 1
-
-
 @each("body", MALFORMED.values(), ids=MALFORMED.keys())
-@each("path", ["answers", "groups", "withdrawals", "orders", "orders/withdrawals"])
+@each("path", ["answers", "groups", "withdrawals", "groups/split", "ask"])
 def test_bodies_that_are_malformed(studio, client, path, body):
     before = studio.lesson.state()["version"]
     headers = {"Content-Type": "application/json"}
@@ -269,9 +251,8 @@ def test_exports(fresh, tmp_path):
     assert len(pairs) == 5
     table = pyarrow.parquet.read_table(io.BytesIO(fresh.get("/api/export/embedding").content))
     assert table.num_rows == 40
-    clusters = fresh.get("/api/export/clusters?clusters=3").text.splitlines()
-    assert len({line.split(",")[1] for line in clusters[1:]}) == 3
-    assert fresh.get("/api/export/clusters?clusters=41").status_code == 422
+    groups = fresh.get("/api/export/groups").text.splitlines()
+    assert {line.split(",")[1] for line in groups[1:]} <= {"1", "2", "3", "4", "5"}
     assert fresh.get("/api/export/nonsense").status_code == 422
     # The model has the distances that are shown.
     path = tmp_path / "model.nearkin"
@@ -459,10 +440,18 @@ def test_a_choice_is_one_answer_and_groups_have_names():
         assert (state["n_answers"], state["n_same"], state["n_changes"]) == (1, 1, 3)
         other = client.post("/api/which", json=CHOICE | {"right": 1, "before": "nothing"})
         assert (other.status_code, other.json()["said"]) == (409, "different")
-        named = client.post("/api/which/name", json={"row": 5, "name": "cats"})
+        named = client.post("/api/groups/name", json={"row": 5, "name": "cats"})
         assert named.json()["version"] == 2
-        about = client.get("/api/colourings/known").json()
-        assert "cats (2 rows)" in about["categories"]
+        content = client.get("/api/groups").content
+        (length,) = struct.unpack_from("<I", content)
+        groups = {one["name"]: one for one in json.loads(content[4 : 4 + length])["groups"]}
+        assert groups["cats"]["size"] == 2
+        assert len(np.frombuffer(content[4 + length :], "<f4")) == 40
+        said = {"purpose": "kinds", "words": "Same topic?"}
+        assert client.post("/api/ask", json=said).json()["asked"] == said
+        split = client.post("/api/groups/split", json=SPLIT | {"rows": [8, 9]}).json()
+        assert (split["n_pairs"], split["n_answers"]) == (3, 2)
+        client.post("/api/undo")
         for _ in range(2):
             state = client.post("/api/undo").json()
         assert (state["n_answers"], state["n_cannot_link"]) == (0, 0)

@@ -33,26 +33,21 @@ from nearkin.studio.server.encoding import (
 )
 from nearkin.studio.server.schemas import (
     LARGEST_ROW,
-    AimBody,
     AnswerBody,
-    Clusters,
+    AskBody,
     ColumnsToLearnFromBody,
     EntryWithdrawalBody,
-    Grouping,
+    GroupNameBody,
     GroupsBody,
     Key,
-    KnownNameBody,
-    NamingBody,
-    OrderBody,
     RowBeside,
     RowInPath,
     RowsBody,
     SearchBody,
-    SelectionBody,
     Side,
+    SplitBody,
     StepBody,
     Tab,
-    TwoGroupsBody,
     WhereBody,
     WhichBody,
     WithdrawalBody,
@@ -316,59 +311,51 @@ def _convert_condition(body: WhereBody) -> Where:
     return Where(body.key, kinds, body.low, body.high, body.text)
 
 
-def add_grouping(app: FastAPI, room: Room) -> None:
-    """Add the routes for found groups, answers about them, and the goal of questions."""
+def add_groups(app: FastAPI, room: Room) -> None:
+    """Add the routes for the groups of all rows, and for what is asked."""
     lesson = room.lesson
     n_rows = int(lesson.about()["n_rows"])
 
-    @app.get("/api/grouping")
-    def grouping() -> Response:
-        """Reply the groups that were found last."""
-        found = room.grouping
-        return Response(status_code=204) if found is None else PlainJSON(found)
+    @app.get("/api/groups")
+    def groups() -> Response:
+        """Reply the groups, then the number of each row's."""
+        return reply_bytes(encode_groups(lesson.groups()))
 
-    @app.post("/api/grouping")
-    def find() -> Response:
-        """Request groups of all rows, which tabs are sent later."""
-        room.want_groups()
-        return Response(status_code=202)
+    @app.post("/api/groups")
+    async def say(body: GroupsBody) -> Response:
+        """Record that two groups of rows are the same, or differ."""
+        check_rows(n_rows, *body.first, *body.second)
+        told = body.first, body.second, body.same, body.before, body.by
+        return await apply_change(room, 422, lesson.answer_groups, *told)
 
-    @app.post("/api/grouping/name")
-    async def name(body: NamingBody) -> Response:
-        """Name a found group."""
-        told: tuple[Any, ...] = body.group, body.name, body.grouping
-        if "before" in body.model_fields_set:
-            told = *told, body.before
-        return await apply_change(room, 409, lesson.name_group, *told)
+    @app.post("/api/groups/split")
+    async def split(body: SplitBody) -> Response:
+        """Record that some rows are the same, and differ from some others."""
+        check_rows(n_rows, *body.rows, *body.others)
+        told = body.rows, body.others, body.before, body.by
+        return await apply_change(room, 422, lesson.split_off, *told)
 
-    @app.post("/api/grouping/one")
-    async def one(body: SelectionBody) -> Response:
-        """Record that some rows are one group."""
-        check_rows(n_rows, *body.rows)
-        told = body.rows, body.grouping, body.before, body.by
-        return await apply_change(room, 409, lesson.say_one_group, *told)
+    @app.post("/api/groups/name")
+    async def name(body: GroupNameBody) -> Response:
+        """Name the group that answers have put a row in."""
+        check_rows(n_rows, body.row)
+        return await apply_change(room, 409, lesson.name_group, body.row, body.name)
 
-    @app.post("/api/grouping/split")
-    async def split(body: SelectionBody) -> Response:
-        """Record that some rows are not of the rest of their group."""
-        check_rows(n_rows, *body.rows)
-        told = body.rows, body.grouping, body.before, body.by
-        return await apply_change(room, 409, lesson.split_off, *told)
+    @app.post("/api/ask")
+    async def ask(body: AskBody) -> Response:
+        """Choose what is asked, and in which words."""
+        return await apply_change(room, 422, lesson.ask, body.purpose, body.words)
 
-    @app.post("/api/grouping/two")
-    async def two(body: TwoGroupsBody) -> Response:
-        """Record that two found groups are one, or differ."""
-        told = body.first, body.second, body.same, body.grouping, body.before, body.by
-        return await apply_change(room, 409, lesson.say_of_groups, *told)
 
-    @app.post("/api/goal")
-    async def goal(body: AimBody) -> Response:
-        """Set the goal of questions."""
-        return await apply_change(room, 422, lesson.aim, body.goal)
+def encode_groups(found: dict[str, Any]) -> bytes:
+    """Encode groups: length of a JSON text, that text, blanks up to a float, a number for a row."""
+    head = as_json({name: part for name, part in found.items() if name != "values"}).encode()
+    head += b" " * (-len(head) % 4)
+    return struct.pack("<I", len(head)) + head + encode_numbers(found["values"])
 
 
 def add_which(app: FastAPI, room: Room) -> None:
-    """Add the routes for choices among groups, and names of known groups."""
+    """Add the route for choices among groups."""
     lesson = room.lesson
     n_rows = int(lesson.about()["n_rows"])
 
@@ -378,12 +365,6 @@ def add_which(app: FastAPI, room: Room) -> None:
         check_rows(n_rows, body.left, *body.rows, *(() if body.right is None else (body.right,)))
         told = body.left, body.rows, body.right, body.same, body.origin, body.before, body.by
         return await apply_change(room, 422, lesson.answer_which, *told)
-
-    @app.post("/api/which/name")
-    async def name(body: KnownNameBody) -> Response:
-        """Name the group that answers have put a row in."""
-        check_rows(n_rows, body.row)
-        return await apply_change(room, 409, lesson.name_known_group, body.row, body.name)
 
 
 Row = Annotated[int, Query(ge=0, le=LARGEST_ROW)]
@@ -450,7 +431,7 @@ def _make_lesson_app(
     _add_looks(app, room)
     _add_changes(app, room)
     add_answers(app, room)
-    add_grouping(app, room)
+    add_groups(app, room)
     add_columns(app, room, place)
     add_why(app, room)
     add_finding(app, room)
@@ -511,7 +492,7 @@ def _add_looks(app: FastAPI, room: Room) -> None:
 
     @app.get("/api/known")
     def known() -> Response:
-        """Reply all answered pairs and triplets."""
+        """Reply all answered pairs."""
         return PlainJSON(lesson.known())
 
     @app.get("/api/report")
@@ -527,34 +508,23 @@ def _add_looks(app: FastAPI, room: Room) -> None:
         found = room.look_at_review()
         return Response(status_code=204) if found is None else PlainJSON(found)
 
-    def check_clusters(clusters: int | None) -> None:
-        """Raise an error of status 422 if there are fewer rows than clusters."""
-        if clusters is not None and clusters > n_rows:
-            raise HTTPException(422, f"{n_rows} rows make no {clusters} clusters.")
-
-    def colour_rows(key: str, clusters: int | None, grouping: int | None) -> dict[str, Any]:
-        """Return a colouring; raise if there is none, or if groups have another number."""
-        check_clusters(clusters)
+    def colour_rows(key: str) -> dict[str, Any]:
+        """Return a colouring; raise an error of status 404 if there is none."""
         try:
-            found = lesson.colouring(key, n_clusters=clusters)
+            return lesson.colouring(key)
         except (KeyError, IndexError, ValueError) as error:
             raise HTTPException(404, explain(error)) from None
-        if grouping is not None and found.get("number") != grouping:
-            raise HTTPException(409, "Groups were found anew meanwhile.")
-        return found
 
     @app.get("/api/colourings/{key}")
-    def colouring(key: Key, clusters: Clusters = None, grouping: Grouping = None) -> Response:
+    def colouring(key: Key) -> Response:
         """Reply the legend of a colouring."""
-        found = colour_rows(key, clusters, grouping)
+        found = colour_rows(key)
         return PlainJSON({name: part for name, part in found.items() if name != "values"})
 
     @app.get("/api/colourings/{key}/values")
-    def colouring_values(
-        key: Key, clusters: Clusters = None, grouping: Grouping = None
-    ) -> Response:
+    def colouring_values(key: Key) -> Response:
         """Reply the colour values of all rows."""
-        return reply_bytes(encode_numbers(colour_rows(key, clusters, grouping)["values"]))
+        return reply_bytes(encode_numbers(colour_rows(key)["values"]))
 
     @app.get("/api/records/{row}")
     def record(row: RowInPath, beside: RowBeside = None, whole: bool = False) -> Response:
@@ -580,13 +550,11 @@ def _add_looks(app: FastAPI, room: Room) -> None:
 
     @app.get("/api/export/{what}")
     def export(
-        what: Literal["pairs", "triplets", "embedding", "clusters", "model", "groups", "grouping"],
-        clusters: Clusters = None,
+        what: Literal["pairs", "embedding", "model", "groups", "duplicates"],
     ) -> Response:
         """Reply an exported file."""
-        check_clusters(clusters)
         try:
-            name, content = lesson.export(what, n_clusters=clusters)
+            name, content = lesson.export(what)
         except ValueError as error:
             raise HTTPException(409, explain(error)) from None
         headers = {"Content-Disposition": f'attachment; filename="{name}"'}
@@ -605,32 +573,11 @@ def _add_changes(app: FastAPI, room: Room) -> None:
         told = body.left, body.right, body.same, body.origin, body.before, body.by
         return await apply_change(room, 422, lesson.answer, *told)
 
-    @app.post("/api/groups")
-    async def groups(body: GroupsBody) -> Response:
-        """Record that two groups of rows are the same, or differ."""
-        check_rows(n_rows, *body.first, *body.second)
-        told = body.first, body.second, body.same, body.before, body.by
-        return await apply_change(room, 422, lesson.answer_groups, *told)
-
     @app.post("/api/withdrawals")
     async def withdraw(body: WithdrawalBody) -> Response:
         """Withdraw the answer to a pair."""
         check_rows(n_rows, body.left, body.right)
         return await apply_change(room, 409, lesson.withdraw, body.left, body.right, body.before)
-
-    @app.post("/api/orders")
-    async def order(body: OrderBody) -> Response:
-        """Record a triplet."""
-        rows = body.anchor, body.closer, body.farther
-        check_rows(n_rows, *rows)
-        return await apply_change(room, 422, lesson.answer_order, *rows)
-
-    @app.post("/api/orders/withdrawals")
-    async def withdraw_order(body: OrderBody) -> Response:
-        """Withdraw a triplet."""
-        rows = body.anchor, body.closer, body.farther
-        check_rows(n_rows, *rows)
-        return await apply_change(room, 409, lesson.withdraw_order, *rows)
 
     @app.post("/api/undo")
     async def undo(body: StepBody | None = None) -> Response:

@@ -15,7 +15,6 @@ from nearkin.studio.pictures import SIDES
 LARGEST_ROW = 2**53 - 1
 # Rows of a group; as many as are ever shown.
 _MOST_OF_A_GROUP = 500_000
-_MOST_CLUSTERS = 1000
 _MOST_COLUMNS = 10_000
 # Groups that a row is shown beside: as many as there are keys for.
 _MOST_SHOWN = 9
@@ -41,9 +40,6 @@ def _check_side(side: int) -> int:
 Row = Annotated[int, Field(ge=0, le=LARGEST_ROW), BeforeValidator(_convert_whole)]
 RowBeside = Annotated[int | None, Query(ge=0, le=LARGEST_ROW)]
 RowInPath = Annotated[int, Path(ge=0, le=LARGEST_ROW)]
-Clusters = Annotated[int | None, Query(ge=1, le=_MOST_CLUSTERS)]
-# Which grouping is meant; if there is another one by now, nothing is given.
-Grouping = Annotated[int | None, Query(ge=0, le=LARGEST_ROW)]
 # Pixels of the longer side of a picture: few sizes, so that pages ask for the same ones.
 Side = Annotated[int, Query(), AfterValidator(_check_side)]
 Key = Annotated[str, Path(min_length=1, max_length=100)]
@@ -56,6 +52,7 @@ Words = Annotated[str, Field(max_length=500)]
 Amount = Annotated[float, Field(allow_inf_nan=False), BeforeValidator(_convert_amount)]
 # What is believed to be said of two rows; if it is something else, nothing is changed.
 Said = Literal["same", "different", "unsure", "nothing"]
+Purpose = Literal["kinds", "things"]
 # Where it was answered.
 Origin = Literal["question", "sought", "check", "suspect", "neighbors", "group", "review", "list"]
 
@@ -89,11 +86,27 @@ class WhichBody(_Body):
     by: Name | None = None
 
 
-class KnownNameBody(_Body):
+class GroupNameBody(_Body):
     """The group that answers have put a row in has this name from now on; null takes it away."""
 
     row: Row
     name: Name | None
+
+
+class AskBody(_Body):
+    """What is asked: about kinds, or about things that are there twice; and in which words."""
+
+    purpose: Purpose
+    words: Name
+
+
+class SplitBody(_Body):
+    """Some rows are the same kind of thing, and none of them is like any of some others."""
+
+    rows: Annotated[list[Row], Field(min_length=1, max_length=_MOST_OF_A_GROUP)]
+    others: Annotated[list[Row], Field(min_length=1, max_length=_MOST_OF_A_GROUP)]
+    before: Literal["nothing"] | None = None
+    by: Name | None = None
 
 
 class GroupsBody(_Body):
@@ -145,51 +158,10 @@ class EntryWithdrawalBody(_Body):
     number: Row
 
 
-class OrderBody(_Body):
-    """A row is nearer to one than to another."""
-
-    anchor: Row
-    closer: Row
-    farther: Row
-
-
 class StepBody(_Body):
     """A step back or forth, from a version that is the newest as far as a page knows."""
 
     version: Row | None = None
-
-
-class NamingBody(_Body):
-    """A group of a grouping has this name from now on; null takes its name away.
-
-    With the name that it had before, as far as the page knows: if it is another one by now, nothing
-    is changed.
-    """
-
-    grouping: Row
-    group: Row
-    name: Name | None
-    before: Name | None = None
-
-
-class SelectionBody(_Body):
-    """Rows of a grouping that belong to one group, or not to the rest of theirs."""
-
-    grouping: Row
-    rows: Annotated[list[Row], Field(min_length=1, max_length=_MOST_OF_A_GROUP)]
-    before: Literal["nothing"] | None = None
-    by: Name | None = None
-
-
-class TwoGroupsBody(_Body):
-    """Two groups of a grouping are one, or are to be kept apart."""
-
-    grouping: Row
-    first: Row
-    second: Row
-    same: bool
-    before: Literal["nothing"] | None = None
-    by: Name | None = None
 
 
 class ColumnsToLearnFromBody(_Body):
@@ -199,9 +171,3 @@ class ColumnsToLearnFromBody(_Body):
         list[Annotated[str, Field(max_length=1000)]], Field(min_length=1, max_length=_MOST_COLUMNS)
     ]
     standardise: bool | None = None
-
-
-class AimBody(_Body):
-    """What questions are for."""
-
-    goal: Annotated[str, Field(max_length=40)]

@@ -385,7 +385,7 @@ class Room:
     """A lesson with its threads and tabs, shared by all routes.
 
     One thread applies changes, one after the other; each is in the journal before its reply goes
-    out. Learning and clustering run in threads of their own, whose results go to every tab. Two
+    out. Learning runs in threads of their own, whose results go to every tab. Two
     more threads read pictures.
 
     Attributes
@@ -394,7 +394,7 @@ class Room:
     live : Live
     run : str
         Random id of this run: versions of another run of the same data may be lower.
-    report, review, grouping : mapping or None
+    report, review : mapping or None
         The last of each.
     """
 
@@ -405,10 +405,8 @@ class Room:
         self._people: dict[Mailbox, Person] = {}  # as far as tabs have said whose they are
         self.report: Mapping[str, Any] | None = None
         self.review: Mapping[str, Any] | None = None
-        self.grouping: Mapping[str, Any] | None = None
-        self._groups = Worker(self._find_groups, self._tell_no_groups, "nearkin-groups")
         self._map: bytes | None = None
-        self._recalling = Worker(self._recall, self._tell_no_groups, "nearkin-history")
+        self._recalling = Worker(self._recall, self._tell_failure, "nearkin-history")
         self._is_closing = False
         self._changes = ThreadPoolExecutor(1, thread_name_prefix="nearkin-changes")
         self._pictures = ThreadPoolExecutor(_MOST_PICTURES, thread_name_prefix="nearkin-pictures")
@@ -425,7 +423,6 @@ class Room:
         """Start the threads, on the running event loop."""
         self.live.open()
         self._refits.start()
-        self._groups.start()
         self._recalling.start()
 
     async def close(self) -> None:
@@ -434,7 +431,6 @@ class Room:
         self._pictures.shutdown(wait=False, cancel_futures=True)
         await asyncio.to_thread(self._changes.shutdown)
         self._is_closing = True
-        self._groups.stop()
         self._recalling.stop()
         await asyncio.to_thread(self._refits.stop)
 
@@ -456,8 +452,6 @@ class Room:
             self._refits.go_on()
             raise
         self.tell_state()
-        if self.grouping is not None and self.lesson.groups() != self.grouping:
-            self._tell_grouping()  # names are others
         self._refits.want()
         return found
 
@@ -507,7 +501,7 @@ class Room:
         return self.lesson.picture_problem(row) if found is None else found
 
     async def greet(self, mailbox: Mailbox) -> None:
-        """Send a new tab the state, layout, report, review and groups of this moment."""
+        """Send a new tab the state, layout, report and review of this moment."""
         state, layout = await asyncio.to_thread(self._current_messages)
         mailbox.greet("state", state)
         mailbox.greet("layout", layout)
@@ -515,8 +509,6 @@ class Room:
             mailbox.greet("report", _encode_message("report", self.report))
         if self.review is not None:
             mailbox.greet("review", _encode_message("review", self.review))
-        if self.grouping is not None:
-            mailbox.greet("grouping", _encode_message("grouping", self.grouping))
 
     def _current_messages(self) -> tuple[str, bytes]:
         """Encode the state and the layout of this moment."""
@@ -576,24 +568,9 @@ class Room:
             self.report = {**self.report, "course": course}
             self.live.tell("report", _encode_message("report", self.report))
 
-    def want_groups(self) -> None:
-        """Request groups of all rows, which are sent to all tabs."""
-        self._groups.want()
-
-    def _find_groups(self) -> None:
-        """Find groups, and have them sent: a thread's job."""
-        self.lesson.find_groups()
-        self._run_after_changes(self._tell_grouping)
-
-    def _tell_grouping(self) -> None:
-        """Send all tabs the groups; called in the thread of changes, so that names are new."""
-        self.grouping = self.lesson.groups()
-        if self.grouping is not None:
-            self.live.tell("grouping", _encode_message("grouping", self.grouping))
-
-    def _tell_no_groups(self, error: Exception) -> None:
-        """Send all tabs a sentence on an error of finding groups."""
-        self._tell_problem(explain_error("Groups could not be found", error))
+    def _tell_failure(self, error: Exception) -> None:
+        """Send all tabs a sentence on an error of a thread."""
+        self._tell_problem(explain_error("The course of quality could not be found", error))
 
     def _tell_problem(self, sentence: str) -> None:
         """Send all tabs a sentence on what went wrong."""

@@ -100,6 +100,7 @@ def stories_of_session(copies, tmp_path_factory):
     folder = tmp_path_factory.mktemp("stories")
     stories().to_parquet(folder / "stories.parquet")
     with studio_at(copies, folder, "stories.parquet", "--id", "id") as studio:
+        studio.post("/api/ask", {"purpose": "kinds", "words": "The same kind of thing?"})
         yield studio
 
 

@@ -47,17 +47,16 @@ def every_control_is_reached(tab):
     assert all(step["visible"] and step["shown"] for step in steps)
     names = [step["name"] for step in steps]
     expected = [
-        *("skip", "export", "theme", "help", "search", "filter-toggle", "map-choice"),
-        *("colour-by", "names-toggle", "links-toggle", "lasso-mode", "fit", "stage", "blend"),
-        *("reading", "compare", "answer-same", "answer-different", "answer-unsure", "undo"),
-        *("tab-quality", "panel-quality"),
+        *("skip", "search", "filter-toggle", "export", "info", "theme", "help", "stage"),
+        *("colour-by", "lasso-mode", "fit", "words", "compare", "answer-same"),
+        *("answer-different", "answer-unsure", "undo", "panel-said", "panel-details"),
     ]
     assert [name for name in names if name in expected] == expected
-    # Nothing that can be clicked is left out, but for tabs, which arrow keys reach.
+    # Nothing that can be clicked is left out.
     clickable = tab.page.locator("button:visible:enabled, a:visible, select:visible, input:visible")
     missed = clickable.evaluate_all(
         "(all, names) => all.map((one) => one.dataset.testid)"
-        ".filter((name) => name && !name.startsWith('tab-') && !names.includes(name))",
+        ".filter((name) => name && !names.includes(name))",
         names,
     )
     assert missed == []
@@ -82,17 +81,12 @@ def answers_and_points_are_announced(tab):
     expect(tab.part("hover-card")).to_be_visible()
     tab.press("Enter")
     expect(tab.part("neighbour")).to_have_count(10)
-    # Two points as groups, said to be different, all by keys.
-    tab.press("a", "ArrowRight", "b")
-    tab.shows("group-a", "1 point")
-    tab.shows("group-b", "1 point")
-    tab.press("d")
-    tab.shows_answers(1)
-    # Arrow keys change tabs as well.
-    tab.part("tab-point").focus()
-    tab.press("ArrowLeft")
-    expect(tab.part("tab-answers")).to_be_focused()
-    expect(tab.part("panel-answers")).to_be_visible()
+    # The list of answers is opened and closed by a key.
+    tab.press("Escape", "h")
+    expect(tab.part("said")).to_be_visible()
+    expect(tab.part("panel")).to_be_focused()
+    tab.press("h")
+    expect(tab.part("said")).to_be_hidden()
 
 
 def violations(tab):
@@ -119,6 +113,7 @@ def test_axe_finds_nothing(open_tab, demo, tales):
         version = tales.state()["version"]
         tab = open_tab(tales.url, version=version, viewport=window, bypass_csp=True)
         tab.page.evaluate(AXE.read_text())
+        tab.press("/")
         tab.part("filter-toggle").click()
         tab.part("filter-column").select_option(label="town")
         tab.part("filter-editor").get_by_label("Graz").check()
@@ -129,7 +124,6 @@ def test_axe_finds_nothing(open_tab, demo, tales):
         assert violations(tab) == [], window
         tab.part("table").locator("tbody th button").first.click()
         expect(tab.part("neighbour")).to_have_count(10)
-        tab.part("filter-toggle").click()
         assert violations(tab) == [], window
         tab.page.close()
 
@@ -137,9 +131,15 @@ def test_axe_finds_nothing(open_tab, demo, tales):
     tab.page.evaluate(AXE.read_text())
     tab.part("export").click()
     assert violations(tab) == []
-    tab.press("Escape", "m", "ArrowRight", "Enter", "a", "ArrowRight", "b")
-    expect(tab.part("groups-same")).to_be_visible()
+    tab.press("Escape", "m", "ArrowRight", "Enter")
     expect(tab.part("neighbour")).to_have_count(10)
+    assert violations(tab) == []
+    tab.press("Escape")
+    for panel in ("said", "details"):
+        tab.open_panel(panel)
+        assert violations(tab) == []
+    tab.press("i")
+    expect(tab.part("info-dialog")).to_be_visible()
     assert violations(tab) == []
     tab.press("Escape", "?")
     expect(tab.part("help-dialog")).to_be_visible()

@@ -30,9 +30,11 @@ def test_columns_are_said_and_chosen_without_losing_an_answer(open_tab, studio_o
     studio = studio_of(tmp_path, books(tmp_path))
     one = open_tab(studio.url, version=0)
     other = open_tab(studio.url, version=0)
+    one.press("i")
     expect(one.part("note").first).to_contain_text(
         "Learned from 'vector'; set aside 'book_id' (names rows)"
     )
+    one.press("Escape")
     for key in "sds":
         one.answer(key)
     known = studio.get("/api/known")

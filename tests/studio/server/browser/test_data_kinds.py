@@ -79,6 +79,9 @@ def test_each_kind_opens_asks_takes_answers_and_survives_a_reload(open_tab, stud
         folder = tmp_path / make.__name__
         folder.mkdir()
         studio = studio_of(folder, *make(folder))
+        reviewed = studio.get("/api/lesson")["review"]
+        if reviewed:
+            studio.post("/api/ask", {"purpose": "kinds", "words": "Same kind?"})
         tab = open_tab(studio.url)
         assert len(tab.positions()) == n
         assert np.isfinite(tab.positions()).all()
@@ -86,8 +89,10 @@ def test_each_kind_opens_asks_takes_answers_and_survives_a_reload(open_tab, stud
             tab.wait_for_question()
             sees(tab)
             tab.answer(key)
-        tab.settle(3)
-        tab.reload(3)
+        version = studio.state()["version"]
+        assert version == 3 + reviewed
+        tab.settle(version)
+        tab.reload(version)
         tab.shows_answers(3)
         tab.wait_for_question()
         sees(tab)

@@ -38,8 +38,8 @@ def found_by_text(tab):
     tab.answer("d")
     expect(tab.part("found-count")).to_have_text(f"15 of {N}")
     # What is found can be spoken of as a group.
-    tab.part("found-a").click()
-    tab.shows("group-a", "15 points")
+    tab.part("found-select").click()
+    tab.shows("selected-count", "15 records")
     tab.press("Escape")
     # One press shows all again.
     tab.part("filter-clear").click()
@@ -63,6 +63,7 @@ def nothing_matches(tab):
 
 def found_by_columns_and_doubt(tab, studio):
     frame = stories()
+    tab.press("/")
     tab.part("filter-toggle").click()
     columns = tab.part("filter-column")
     columns.select_option(label="town")

@@ -46,7 +46,7 @@ def question_is_in_sight(tab, window):
         assert question["y"] < stage["y"]
         left, right = tab.question()
         title = tab.page.locator(".choices").first.get_attribute("data-title")
-        assert title == f"Same or different? ① s{left} ② s{right}"
+        assert title == f"The same kind of thing? ① s{left} ② s{right}"
     n = tab.answers()
     tab.part("answer-unsure").click()
     tab.shows_answers(n + 1)

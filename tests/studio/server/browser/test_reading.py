@@ -1,71 +1,165 @@
-"""The card, made for reading: width, order, numbers, all of a text, and pictures up close."""
+"""The card: as high whatever is asked, all within it to be read, and nothing over anything else."""
 
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+
+from nearkin.datasets import make_records
+from tests.studio.server.browser.stories import WORDS, stories
 from tests.studio.server.browser.watched import expect
 
-# How many characters of a text there are on a line of it, by the width of its own letters.
-ON_A_LINE = """(element) => {
-    const context = document.createElement("canvas").getContext("2d");
-    const { font } = getComputedStyle(element);
-    context.font = font;
-    const text = element.textContent.slice(0, 400);
-    return element.getBoundingClientRect().width / (context.measureText(text).width / text.length);
+SIZES = ((1440, 900), (1024, 768), (1280, 800), (1920, 1080))
+# Boxes of the card that people look at or press: no two overlap, none is outside the card, and
+# what has text shows it.
+BOXES = """() => {
+    const card = document.getElementById("question").getBoundingClientRect();
+    const names = [".card-head", ".hint", ".compare", ".choices", ".history", ".which-record",
+        ".which-group", ".choice"];
+    const all = names.flatMap((name) => [...document.querySelectorAll(`#question ${name}`)])
+        .filter((one) => one.checkVisibility() && one.getBoundingClientRect().height > 0);
+    const wrong = [];
+    for (const one of all) {
+        const a = one.getBoundingClientRect();
+        if (a.left < card.left - 1 || a.right > card.right + 1 || a.bottom > card.bottom + 1)
+            wrong.push(`${one.className} is outside`);
+        for (const other of all) {
+            if (one === other || one.contains(other) || other.contains(one)) continue;
+            const b = other.getBoundingClientRect();
+            const across = a.left < b.right - 1 && b.left < a.right - 1;
+            if (across && a.top < b.bottom - 1 && b.top < a.bottom - 1)
+                wrong.push(`${one.className} is over ${other.className}`);
+        }
+    }
+    const list = document.querySelector(".which-groups");
+    if (list && list.scrollHeight > list.clientHeight + 1) wrong.push("groups are cut off");
+    return wrong;
 }"""
+# Lines of text that are seen of what is asked about.
+LINES = """() => {
+    const box = document.querySelector(".which-record") ?? document.querySelector(".compare");
+    const text = box.querySelector(".long .value, .value") ?? box;
+    const { top, bottom } = text.getBoundingClientRect();
+    const frame = box.getBoundingClientRect();
+    const height = Number.parseFloat(getComputedStyle(text).lineHeight) || 19;
+    return Math.round((Math.min(bottom, frame.bottom) - Math.max(top, frame.top)) / height);
+}"""
+PLACES = """() => ["answer-same", "answer-different", "answer-unsure"]
+    .map((name) => document.querySelector(`[data-testid="${name}"]`).getBoundingClientRect())
+    .map(({ left, top }) => [left, top])"""
 
 
-def test_texts_and_pictures_are_seen_whole_and_numbers_where_they_stand(open_tab, tales, tab):
+def texts(folder):
+    """Long texts of three kinds, with vectors."""
+    rng = np.random.default_rng(0)
+    kinds = np.arange(60) % 4
+    vectors = (rng.normal(size=(60, 6)) + 6 * np.eye(6)[kinds]).round(3)
+    frame = pd.DataFrame({"text": [f"Text {k}. {WORDS * 12}" for k in range(60)]})
+    frame.assign(vector=vectors.tolist()).to_parquet(folder / "texts.parquet")
+    return ["texts.parquet"], kinds
+
+
+def numbers(folder):
+    """Thirteen numbers of four kinds."""
+    rng = np.random.default_rng(0)
+    kinds = np.arange(60) % 4
+    X = rng.normal(size=(60, 13)) + 6 * np.eye(13)[kinds]
+    pd.DataFrame(X, columns=[f"a rather long name {k}" for k in range(13)]).to_csv(
+        folder / "numbers.csv", index=False
+    )
+    return ["numbers.csv"], kinds
+
+
+def pictures(folder):
+    """Pictures in four shades, high and wide."""
+    rng = np.random.default_rng(0)
+    kinds = np.arange(48) % 4
+    (folder / "pics").mkdir()
+    for k, kind in enumerate(kinds):
+        grey = np.full((64, 64), 60 * kind, dtype=np.uint8) + rng.integers(0, 9, (64, 64)).astype(
+            "u1"
+        )
+        Image.fromarray(grey).save(folder / "pics" / f"{k:02d}.png")
+    return ["pics"], kinds
+
+
+def people(folder):
+    """Records of people."""
+    table, person = make_records(60, random_state=1)
+    pd.DataFrame(table).to_csv(folder / "people.csv", index=False)
+    return ["people.csv"], np.asarray(person) % 4
+
+
+@pytest.mark.parametrize("make", [texts, numbers, pictures, people])
+def test_nothing_covers_what_is_asked_in_any_window(open_tab, studio_of, tmp_path, make):
+    arguments, kinds = make(tmp_path)
+    studio = studio_of(tmp_path, *arguments)
+    if studio.get("/api/lesson")["review"]:
+        studio.post("/api/ask", {"purpose": "kinds", "words": "The same kind of thing?"})
+    first = [np.flatnonzero(kinds == kind)[:2].tolist() for kind in range(4)]
+    tabs = [
+        open_tab(
+            studio.url, viewport=dict(zip(("width", "height"), size, strict=True)), by_groups=True
+        )
+        for size in SIZES
+    ]
+    for tab, size in zip(tabs, SIZES, strict=True):
+        tab.wait_for_question()
+        assert tab.page.evaluate(BOXES) == [], size
+        if make is texts:
+            assert tab.page.evaluate(LINES) >= 8, size
+        places = tab.page.evaluate(PLACES)
+        tab.press("u")
+        tab.wait_for_question()
+        assert tab.page.evaluate(PLACES) == places  # buttons stay where they are
+        tab.press("z")
+        tab.press("Escape")
+    for k, (one, other) in enumerate(first):
+        studio.post("/api/which", {"left": other, "rows": [one], "right": one, "same": True})
+        if k:
+            others = [some[0] for some in first[:k]]
+            studio.post("/api/which", {"left": one, "rows": others, "same": False})
+    studio.wait_for_report()
+    for tab, size in zip(tabs, SIZES, strict=True):
+        tab.hears(studio)
+        for _ in range(3):
+            if tab.asked().get("rows") is not None:
+                expect(tab.part("which-group").first).to_be_visible()
+                tab.rest(drawn=True)
+                assert tab.page.evaluate(BOXES) == [], size
+                if make is texts:
+                    assert tab.page.evaluate(LINES) >= 8, size
+            tab.press("u")
+            tab.wait_for_question()
+
+
+def test_texts_are_read_as_far_as_they_go_and_pictures_up_close(open_tab, tales, tab):
     pictures_are_large_and_looked_at_more_closely(tab)
     version, size = tales.state()["version"], {"width": 1400, "height": 900}
     tab = open_tab(tales.url, version=version, viewport=size)
     tab.wait_for_question()
     card = tab.part("compare")
-    text = card.locator("tr.long .value").first
-    assert text.evaluate(ON_A_LINE) >= 55
-    tab.press("x")
-    expect(tab.part("stage")).to_be_hidden()
-    assert text.evaluate(ON_A_LINE) >= 60
-    # One text beside the other, and as far as it was cut.
-    left, right = (card.locator("tr.long td").nth(k).bounding_box() for k in (0, 1))
-    assert left["y"] == right["y"]
-    assert left["x"] + left["width"] <= right["x"]
     assert "The end of" not in card.inner_text()
     card.get_by_test_id("show-all").first.click()
     expect(card).to_contain_text("The end of story")
     expect(card.get_by_test_id("show-all")).to_have_count(0)
-    # It is answered as before, and the map is where it was.
     tab.answer("d")
-    tab.press("Escape")
-    expect(tab.part("stage")).to_be_visible()
-    tab.settle(tales.state()["version"])
-    # Fields have one order.
+    # Fields have one order, and two numbers stand on one scale.
+    scales = 0
     for _ in range(3):
-        tab.wait_for_question()
+        left, right = tab.question()
         assert card.locator(".field").all_inner_texts() == ["title", "town", "text", "price"]
+        prices = [stories()["price"][row] for row in (left, right)]
+        expect(card.locator(".scale-mark")).to_have_count(sum(p == p for p in prices))
+        scales += sum(p == p for p in prices)
         tab.answer("u")
-    # Of the numbers that are not missing, each has a bar as long as its share.
-    tab.press("m", "ArrowRight", "Enter")
-    expect(tab.part("selected-id")).to_be_visible()
-    row = int(tab.part("selected-id").inner_text().removeprefix("s"))
-    fields = {one["name"]: one for one in tales.get(f"/api/records/{row}")["fields"]}
-    bar = tab.part("point").locator(".record-card .rank")
-    if fields["price"]["value"]:
-        share = round(100 * fields["price"]["rank"])
-        expect(bar).to_have_attribute(
-            "aria-label", f"above {share}\N{NO-BREAK SPACE}% of all records"
-        )
-    else:
-        expect(bar).to_have_count(0)
-        tab.shows("point", "empty")
-    # Neighbours are known by their words, not by their names alone.
-    expect(tab.part("neighbour")).to_have_count(10)
-    gists = tab.part("neighbours").locator(".gist").all_inner_texts()
-    assert all("no" in gist for gist in gists)
+    assert scales > 0
 
 
 def pictures_are_large_and_looked_at_more_closely(tab):
     picture = tab.part("compare").locator("img").first
-    tab.press("x")
     expect(picture).to_have_js_property("naturalWidth", 400)
-    assert picture.bounding_box()["width"] >= 390
+    assert picture.bounding_box()["height"] >= 300
     tab.part("compare").get_by_test_id("picture").first.click()
     closer = tab.part("closer")
     expect(closer.locator("img")).to_have_count(2)
@@ -78,5 +172,3 @@ def pictures_are_large_and_looked_at_more_closely(tab):
     tab.press("Escape")
     expect(closer).to_be_hidden()
     tab.shows_answers(0)
-    tab.press("x")
-    expect(tab.part("stage")).to_be_visible()

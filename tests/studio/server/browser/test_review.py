@@ -21,13 +21,6 @@ def people(studio_of, tmp_path):
     return studio_of(tmp_path, "people.csv", "--id", "id")
 
 
-def opened(open_tab, people):
-    """A tab in which a pair is asked that is doubtful by all that is known."""
-    tab = open_tab(people.url)
-    expect(tab.part("review-pair").first).to_be_visible()
-    return tab
-
-
 def key(pair):
     return "s" if PERSON[pair[0]] == PERSON[pair[1]] else "d"
 
@@ -39,53 +32,66 @@ def kept(people):
     return [one["entry"] for one in found if "entry" in one]
 
 
-def test_doubtful_pairs_are_compared_answered_and_their_groups_downloaded(
+def test_what_is_asked_is_chosen_and_duplicates_are_answered_and_browsed(
     open_tab, people, tmp_path
 ):
-    tab = opened(open_tab, people)
+    tab = open_tab(people.url)
+    expect(tab.part("chooser")).to_be_visible()
+    tab.press("s")  # which is no answer yet
+    tab.part("ask-things").click()
+    expect(tab.part("words")).to_have_value("The same thing twice?")
+    tab.part("words").fill("The same person?")
+    tab.press("Enter")
+    tab.wait_for_question()
     what_differs_is_marked(tab, people)
-    groups_are_downloaded(tab, tmp_path)
-    fits_into_a_small_window(tab)
-    answered_by_keys_and_buttons(tab, people)
+    answered_by_keys(tab, people)
+    found_groups_are_browsed(tab, people)
+    name, lines = tab.download_table_of("duplicates", tmp_path)
+    assert name == "duplicates.csv"
+    assert list(lines[0]) == ["group", "id", "chance"]
 
 
-def answered_by_keys_and_buttons(tab, people):
-    # What is asked is what an answer changes most, and it stays until it is answered.
+def answered_by_keys(tab, people):
     first = tab.question()
-    tab.shows("question-hint", "chance that they are the same is")
-    expect(tab.part("review").locator("[aria-current]")).to_have_count(1)
     tab.answer(key(first))
     assert kept(people)[0]["origin"] == "review"
     assert {kept(people)[0]["left"], kept(people)[0]["right"]} == {f"p{row}" for row in first}
     second = tab.question()
     assert set(second) != set(first)
-
-    # Another one of the list, by its button.
-    button = tab.part("review-different").first
-    button.click()
-    tab.shows_answers(2)
-    assert tab.question() == second
-    assert kept(people)[0]["origin"] == "review"
-    assert kept(people)[0]["same"] is False
-
-    # It is learned from, and said.
-    tab.shows("review-said", "by 2 answers")
-    for name in ("review-precision", "review-recall"):
-        expect(tab.part(name)).to_contain_text(" to ")
-    assert tab.question() == second
-
     # What is undone is asked again.
+    tab.answer(key(second))
     tab.press("z")
     tab.shows_answers(1)
-    assert tab.question() != second
-    tab.answer("d")
     assert tab.question() == second
-
-    # All of it is there for whoever comes later, and with the pairs that are exported.
+    # All of it is there for whoever comes later, in the same words.
     tab.reload()
+    tab.shows_answers(1)
+    expect(tab.part("chooser")).to_be_hidden()
+    expect(tab.part("words")).to_have_value("The same person?")
+    tab.wait_for_question()
+
+
+def found_groups_are_browsed(tab, people):
+    tab.shows("quality-line", "of duplicates")
+    tab.press("r")
+    box = tab.part("duplicates")
+    expect(box).to_contain_text("Group 1 of")
+    expect(box.locator("tbody tr").nth(1)).to_be_visible()
+    n = box.locator("tbody tr").count()
+    tab.press("s")
+    expect(box).to_contain_text("Group 2 of")
     tab.shows_answers(2)
-    tab.shows("review-said", "by 2 answers")
-    assert len(people.client.get("/api/export/pairs").text.splitlines()) == 3
+    assert len(people.get("/api/known")["must_link"]) >= 2 * (n - 1)
+    tab.press("ArrowLeft")
+    expect(box).to_contain_text("settled")
+    tab.press("ArrowRight")
+    expect(box).to_contain_text("Group 2 of")
+    before = len(people.get("/api/known")["cannot_link"])
+    tab.press("1" if box.locator("tbody tr").count() > 2 else "d")
+    expect(box).to_contain_text("Group 3 of")
+    assert len(people.get("/api/known")["cannot_link"]) > before
+    tab.press("Escape")
+    expect(box).to_be_hidden()
 
 
 def what_differs_is_marked(tab, people):
@@ -105,23 +111,3 @@ def what_differs_is_marked(tab, people):
     )
     assert card.locator("mark").first.evaluate(style) == ["underline", "700"]
     assert record["id"] in card.inner_text()
-
-
-def groups_are_downloaded(tab, tmp_path):
-    name, lines = tab.download_table("download-groups", tmp_path)
-    assert name == "groups.csv"
-    assert list(lines[0]) == ["group", "id", "chance"]
-    n_groups = len({line["group"] for line in lines})
-    tab.shows("n-groups", str(n_groups))
-    tab.shows("n-groups", f"of {len(lines)} records")
-
-
-def fits_into_a_small_window(tab):
-    before = tab.page.viewport_size
-    tab.page.set_viewport_size({"width": 420, "height": 800})
-    tab.settle()
-    tab.part("review-same").first.scroll_into_view_if_needed()
-    expect(tab.part("review-same").first).to_be_in_viewport()
-    assert tab.page.evaluate("() => document.documentElement.scrollWidth") <= 420
-    tab.page.set_viewport_size(before)
-    tab.settle()

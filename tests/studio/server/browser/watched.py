@@ -21,7 +21,7 @@ PIXELS, DIGITS = (part[:300] for part in load_digits(return_X_y=True))
 # Where pictures of the page are kept, to be looked at; none are taken without.
 SCREENSHOTS = os.environ.get("NEARKIN_SCREENSHOTS")
 _NUMBERS = count()
-# As people turn questions beside several groups off; pages without an address keep nothing.
+# Questions about pairs alone; pages without an address keep nothing.
 PAIRS_ONLY = "try { localStorage.setItem('nearkin-by-groups', 'off') } catch {}"
 WINDOW = {"width": 1200, "height": 780}
 # Changes of others reach this page no more, as behind a line that has gone silent.
@@ -104,6 +104,11 @@ class WatchedTab(Tab):
         """Wait until a part of the page has this text in it."""
         expect(self.part(name)).to_contain_text(text)
 
+    def open_panel(self, name):
+        """Open what was said, or the details, in the panel below the card."""
+        if self.part(f"panel-{name}").get_attribute("aria-expanded") != "true":
+            self.part(f"panel-{name}").click()
+
     def hears(self, studio):
         """Wait until all that a studio knows now is here, and its report on that."""
         report = studio.wait_for_report()
@@ -163,6 +168,11 @@ class WatchedTab(Tab):
         path = self.download(name, folder)
         with path.open(newline="") as file:
             return path.name, list(csv.DictReader(file))
+
+    def download_table_of(self, what, folder):
+        """Name and lines of a CSV file from the menu of exports."""
+        self.part("export").click()
+        return self.download_table(f"export-{what}", folder)
 
     def answers(self):
         """How many answers the page says there are."""
