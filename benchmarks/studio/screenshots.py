@@ -68,6 +68,7 @@ def people(folder: Path) -> Iterator[Studio]:
     given = ("people.csv", "--id", "id", "--kinds", "born=name")
     with running_studio(*given, folder=folder) as studio:
         teach(studio, lambda left, right: bool(person[left] == person[right]), 10)
+        studio.post("/api/ask", {"purpose": "things", "words": "The same person?"})
         yield studio
 
 
@@ -80,12 +81,7 @@ def the_page(tab: Tab, studio: Studio) -> None:
 
 
 def grouped(tab: Tab, studio: Studio) -> None:
-    tab.part("find-groups").click()
-    tab.part("found-group").first.wait_for()
-    tab.page.wait_for_function(
-        "() => !document.querySelector('[data-testid=finding-groups]')?.textContent"
-    )
-    tab.part("found-group").first.scroll_into_view_if_needed()
+    tab.part("group").first.wait_for()
 
 
 def explained(tab: Tab, studio: Studio) -> None:
@@ -97,14 +93,15 @@ def explained(tab: Tab, studio: Studio) -> None:
 
 
 def found(tab: Tab, studio: Studio) -> None:
-    tab.part("review-pair").first.wait_for()
+    tab.wait_for_question()
     tab.part("search").fill("road")
     tab.part("found-actions").wait_for()
 
 
 def reviewed(tab: Tab, studio: Studio) -> None:
-    tab.part("review-pair").first.wait_for()
+    tab.wait_for_question()
     tab.press("r")
+    tab.part("duplicates").locator("tbody tr").first.wait_for()
 
 
 # What is done before each picture, in which studio and window.

@@ -186,7 +186,8 @@ export function asked(model: Model): Asked | null {
   if (again !== undefined) return again;
   const purpose = purposeOf(model);
   if (purpose === null) return null;
-  if (purpose === "things") return reviewed(model);
+  // Until records are compared, any pair is as good a question as another.
+  if (purpose === "things" && model.review.value !== null) return reviewed(model);
   const { question, which, check } = model.state.value;
   if (check !== null) return { ...check, origin: "check", before: "nothing", hint: CHECK_HINT };
   if (which !== null && !PAIRS_ONLY) return askedOf(which);

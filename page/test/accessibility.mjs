@@ -33,26 +33,15 @@ const STATES = {
     await page.keyboard.press("Enter");
     await page.waitForTimeout(800);
   },
-  groups: async (page) => {
-    await page.keyboard.press("a");
-    await page.keyboard.press("ArrowRight");
-    await page.keyboard.press("b");
-    await page.waitForTimeout(300);
-  },
-  "groups found": async (page) => {
+  answers: async (page) => {
     await page.keyboard.press("Escape");
-    await page.getByTestId("find-groups").click();
-    await page.getByTestId("found-group").first().waitFor({ timeout: 120_000 });
-    await page.getByTestId("found-group").first().click();
-    await page.waitForTimeout(300);
+    await page.getByTestId("panel-said").click();
   },
-  "two groups chosen": async (page) => {
-    await page.getByTestId("found-group").nth(1).click();
+  details: async (page) => page.getByTestId("panel-details").click(),
+  about: async (page) => {
+    await page.keyboard.press("i");
     await page.waitForTimeout(300);
-  },
-  suspects: async (page) => {
     await page.keyboard.press("Escape");
-    await page.getByTestId("tab-suspects").click();
   },
   export: async (page) => page.getByTestId("export").click(),
   help: async (page) => {
@@ -79,13 +68,9 @@ const STATES = {
     await page.getByTestId("found-table").click();
     await page.getByTestId("table").locator("td, th button").first().waitFor();
   },
-  "full width": async (page) => {
+  "looking closer": async (page) => {
     await page.getByTestId("table-close").click();
     await page.getByTestId("filter-clear").click();
-    await page.locator("body").press("x");
-    await page.waitForTimeout(500);
-  },
-  "looking closer": async (page) => {
     const picture = page.getByTestId("compare").getByTestId("picture");
     if ((await picture.count()) > 0) await picture.first().click();
     await page.waitForTimeout(300);

@@ -1,6 +1,7 @@
 """What a lesson asks next."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from nearkin.studio.lesson import Lesson
@@ -152,3 +153,23 @@ def test_the_curve_is_found_again_from_the_journal(tmp_path):
     assert 3 < len(after) <= 12
     known = {one["answers"]: one for one in before}
     assert after == [known[one["answers"]] for one in after]
+
+
+def test_ten_equal_answers_name_the_column_that_may_be_why():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "name": [f"{chr(97 + k % 26)}{k} {rng.integers(1000)}" for k in range(40)],
+            "source": ["fodors", "zagats"] * 20,
+            "city": [f"town {k % 5}" for k in range(40)],
+        }
+    )
+    columns = ["name", "source", "city"]
+    with Lesson(records_of(frame, learn_from=columns, of_words=None)) as lesson:
+        for k in range(9):
+            lesson.answer(2 * k, 2 * k + 6, False)
+        assert lesson.state()["equal"] is None
+        assert lesson.answer(30, 20, False)["equal"] == {"same": False, "column": "source"}
+        assert lesson.answer(31, 33, True)["equal"] is None
+        lesson.undo()
+        assert lesson.answer(0, 1, None)["equal"] is None

@@ -69,6 +69,8 @@ export interface State {
   last_by: string | null;
   /** What is asked, once somebody has chosen it. */
   asked: Asking | null;
+  /** The last ten answers said the same, perhaps because of a column. */
+  equal: { same: boolean; column: string | null } | null;
   /** What a step back has taken back, if that was a choice among groups. */
   undone?: Which;
   /** What the change that this replies to has changed; 20 pairs at most, of n_changes. */

@@ -9,7 +9,7 @@ import { comparison } from "./comparison";
 import { byId, h, key, replace } from "./dom";
 import { CARD_PX, fetchPicture } from "./picture";
 import { GONE } from "./saving";
-import { chooserOf, wordsField } from "./start";
+import { chooserOf, equalAnswers, wordsField } from "./start";
 import { whichBody, whichChoices } from "./which";
 import { whyButton } from "./why";
 
@@ -86,6 +86,7 @@ export function showQuestion(model: Model): void {
     byId("question"),
     h("div", { class: "card-head" }, title, words, count),
     hint,
+    equalAnswers(model),
     chooser,
     body,
     bar,

@@ -1,9 +1,12 @@
 /** What is asked: chosen once, at the start, in words that can be changed at any time. */
 
 import { ask } from "../actions";
+import { api } from "../api";
 import { type Model, purposeOf, WORDS, wordsOf } from "../model";
+import { notifyProblem } from "../notices";
+import { reloadPage } from "../settled";
 import { showAll } from "../signal";
-import { h } from "./dom";
+import { h, replace } from "./dom";
 
 /** As many characters as the server takes. */
 const LONGEST = "60";
@@ -72,4 +75,45 @@ export function wordsField(model: Model): HTMLInputElement {
     if (document.activeElement !== field) field.value = wordsOf(model);
   });
   return field;
+}
+
+/** Ten answers in a row that say the same tell little: a column may be why, and can be left out. */
+export function equalAnswers(model: Model): HTMLElement {
+  const box = h("div", { class: "equal", role: "status", hidden: true, testid: "equal-answers" });
+  let dismissed = false;
+  showAll([model.state], () => {
+    const { equal } = model.state.value;
+    if (equal === null) dismissed = false;
+    box.hidden = equal === null || dismissed;
+    if (equal === null || dismissed) return;
+    const said = equal.same ? "same" : "different";
+    const { column } = equal;
+    const button = (text: string, testid: string, press: () => void): HTMLElement =>
+      h("button", { type: "button", class: "small", text, testid, on: { click: press } });
+    const why =
+      column === null
+        ? " If that goes on, there may be nothing to find, or the question is another one."
+        : ` “${column}” is ${equal.same ? "another" : "the same"} in all of these pairs: it may say where they come from.`;
+    replace(
+      box,
+      h("p", { text: `Ten times “${said}” in a row.${why}`, dir: "auto" }),
+      column !== null &&
+        button("Learn without it", "leave-out", () => void leaveOut(column).catch(notifyProblem)),
+      button("Go on", "go-on", () => {
+        dismissed = true;
+        box.hidden = true;
+      }),
+    );
+  });
+  return box;
+}
+
+async function leaveOut(column: string): Promise<void> {
+  const { columns } = await api.learnedColumns();
+  const others = columns.filter(({ name, learned }) => learned && name !== column);
+  await api.learnFrom(
+    others.map(({ name }) => name),
+    null,
+  );
+  reloadPage();
 }

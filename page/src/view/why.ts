@@ -11,6 +11,7 @@ import { announce } from "../notices";
 import { showAll } from "../signal";
 import { Comparisons } from "./comparison";
 import { byId, h, key, replace } from "./dom";
+import { contactSheet } from "./legend";
 import { CARD_PX, pictures } from "./picture";
 import { recordName } from "./record";
 
@@ -138,9 +139,7 @@ export function showWhy(model: Model): void {
 
 function sentence({ distance, threshold, chance }: Why): string {
   const apart = `They are ${short(distance)} apart; up to ${short(threshold)} two records are called the same.`;
-  return chance === null
-    ? `${apart} Nothing is learned yet.`
-    : `${apart} The chance that these are is ${percent(chance)}.`;
+  return chance === null ? `${apart} Nothing is learned yet.` : apart;
 }
 
 function explanation(
@@ -285,7 +284,9 @@ function answer(model: Model, one: WhyAnswer, comparisons: Comparisons): HTMLEle
         },
       },
     },
-    h("span", { dir: "auto", text: `${one.names[0]} and ${one.names[1]}` }),
+    ...(model.lesson.has_images
+      ? [contactSheet(model, [one.left, one.right])]
+      : [h("span", { dir: "auto", text: `${one.names[0]} and ${one.names[1]}` })]),
     h("strong", { text: one.same ? "same" : "different" }),
     one.change !== undefined && h("small", { text: changeWithout(one.change) }),
   );

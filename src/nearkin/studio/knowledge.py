@@ -376,6 +376,17 @@ class Knowledge:
         """Return what would be known if a pair had not been answered."""
         return replace(self, pairs=self.pairs.without([link]))
 
+    def latest_pairs(self, n: int) -> list[tuple[Pair, bool]]:
+        """List the pairs of the last n answers, if each says of one pair that it is same or not."""
+        past, n_rows = self.past, int(self.pairs.n_rows or 0)
+        found: dict[int, list[tuple[Pair, Said]]] = defaultdict(list)
+        for rows, said in past.answers.items():
+            if is_pair(rows) and max(rows) < n_rows:
+                found[past.sources.get(rows, 0)].append((rows, said))
+        latest = [found[number] for number in sorted(found, reverse=True)[:n] if number > 0]
+        told = [(one[0][0], bool(one[0][1])) for one in latest if one[0][1] is not None]
+        return told if all(len(one) == 1 for one in latest) else []
+
     def are_open(self, questions: Ints) -> NDArray[np.bool_]:
         """Whether each of some pairs is open: neither answered nor implied by answers."""
         unsure = np.isin(keys_of(questions), keys_of(self.unsure))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -48,6 +49,7 @@ from nearkin.studio.questions import (
     MOST_TEXTS,
     QuestionChooser,
     check_origin,
+    explain_equal_answers,
     question_of,
 )
 from nearkin.studio.records import StudioRecords, choose_scaling
@@ -397,13 +399,18 @@ class Lesson:
             ``which``, asked in its place if there are groups to choose from, see
             :meth:`answer_which`: ``left``, ``rows``, their ``groups``, and ``origin``; with one of
             ``rows`` alone, whether the two are the same; ``check``, an implied pair, if it is time
-            to check answers; and ``asked``, what :meth:`ask` has chosen, or None.
+            to check answers; and ``asked``, what :meth:`ask` has chosen, or None;
+            and ``equal``, see :func:`nearkin.studio.questions.explain_equal_answers`.
         """
         return self._state_of(self._book.known)
 
     def _state_of(self, known: Knowledge) -> dict[str, Any]:
         """Plain values of :meth:`state` for this knowledge."""
-        return known.state() | self._chooser.state(known) | {"last_by": self._book.last_by}
+        more = {
+            "last_by": self._book.last_by,
+            "equal": explain_equal_answers(known, self.records),
+        }
+        return known.state() | self._chooser.state(known) | more
 
     def known(self) -> dict[str, Any]:
         """All answered pairs by kind, as flat lists of row numbers."""
@@ -565,7 +572,7 @@ class Lesson:
             ],
             "answerers": list_answerers(found),
             "questions": questions,
-            "notes": [*self._looks.notes, *learned.notes],
+            "notes": [*self._looks.notes, *map(_without_code, learned.notes)],
         }
 
     def recall(self) -> Iterator[list[dict[str, float]]]:
@@ -775,3 +782,8 @@ def _make_review(records: StudioRecords, seed: int) -> tuple[RecordReview | None
     if not records.are_things:
         return None, []
     return (RecordReview(records, seed), []) if can_compare() else (None, [NEEDS_RAPIDFUZZ])
+
+
+def _without_code(note: str) -> str:
+    """Leave out of a library's message what it says to people who program."""
+    return re.sub(r"; [\w.]+\(\)[^;.]*", "", note)

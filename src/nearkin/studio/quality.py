@@ -198,19 +198,14 @@ def describe_quality(held_out: HeldOutRanks) -> dict[str, Any]:
     links = held_out.links[judged]
     n_records = len(np.unique(links))
     if len(same) < LEAST_PAIRS or min(same.sum(), (~same).sum()) < _LEAST_OF_A_KIND:
-        return {
-            "auc": None,
-            "euclidean_auc": None,
-            "error": None,
-            "n_records": n_records,
-            "figures": {},
-            "enough": False,
-            "said": "There are not enough answers yet to tell how good the metric is: "
-            f"{_explain_lack(same)}.",
-        }
+        return _too_early(n_records, _explain_lack(same))
     figures = _estimate_figures(held_out)
     (auc, *ends), (euclidean, *euclidean_ends) = figures["auc"], figures["euclidean_auc"]
     error = _error_of_gain(rank, plain, same, links)
+    if ends[1] - ends[0] > _TOO_WIDE:
+        return _too_early(
+            n_records, f"they leave it open between {_format_interval(ends)} in pair AUC"
+        )
     gain = auc - euclidean
     if gain > 2 * error:
         verdict = "better than the Euclidean distance"
@@ -229,6 +224,17 @@ def describe_quality(held_out: HeldOutRanks) -> dict[str, Any]:
         f"{verdict}: pair AUC {auc:.3f} ({_format_interval(ends)}) against {euclidean:.3f} "
         f"({_format_interval(euclidean_ends)}), a difference of {gain:+.3f} ± {error:.3f}.",
     }
+
+
+def _too_early(n_records: int, why: str) -> dict[str, Any]:
+    """Describe the quality while there are too few answers, and say why."""
+    said = f"There are not enough answers yet to tell how good the metric is: {why}."
+    nothing = {"auc": None, "euclidean_auc": None, "error": None, "figures": {}, "enough": False}
+    return {**nothing, "n_records": n_records, "said": said}
+
+
+# Of a 90 % interval that says nothing.
+_TOO_WIDE = 0.6
 
 
 def outlook_of_answers(

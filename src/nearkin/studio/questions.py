@@ -25,6 +25,7 @@ from nearkin.questions.strategies import (
 from nearkin.rows.distances import linked_distances
 from nearkin.studio.knowledge import Knowledge
 from nearkin.studio.metric import TaughtMetric
+from nearkin.studio.records import StudioRecords
 
 # How many are chosen at a time, so that the next one is there at once.
 N_QUESTIONS = 12
@@ -332,3 +333,40 @@ def check_origin(origin: str) -> None:
     """Raise InputError if an answer's origin is none of ``ORIGINS``."""
     if origin not in ORIGINS:
         raise InputError(f"origin must be one of {', '.join(ORIGINS)}, not {origin!r:.60}.")
+
+
+# So many answers in a row that say the same are looked into.
+_EQUAL_ANSWERS = 10
+# A column of at most so many values may say where records come from.
+_FEW_VALUES = 8
+
+
+def explain_equal_answers(known: Knowledge, records: StudioRecords) -> dict[str, Any] | None:
+    """Name the column that may be why the last ten answers were all the same or all different.
+
+    Where such a column is learned from, questions are about pairs that agree in it, or that do not.
+
+    Returns
+    -------
+    dict or None
+        ``same``, what was answered, and ``column``, None if there is no such column; None unless
+        the last ten answers said one thing of a pair each.
+    """
+    latest = known.latest_pairs(_EQUAL_ANSWERS)
+    if len(latest) < _EQUAL_ANSWERS or len({same for _, same in latest}) > 1:
+        return None
+    best: tuple[float, str | None] = (0.5, None)
+    choice = records.choice
+    for name in () if choice is None else choice.learned:
+        cells = records.columns.get(name)
+        if cells is None:
+            continue
+        values, count = np.unique([str(cell) for cell in cells], return_counts=True)
+        if not 2 <= len(values) <= _FEW_VALUES:
+            continue
+        alike = [str(cells[i]) == str(cells[j]) for (i, j), _ in latest]
+        usual = float(((count / count.sum()) ** 2).sum())  # of any two rows, so many agree
+        chance = (usual if alike[0] else 1 - usual) ** len(alike)
+        if len(set(alike)) == 1 and chance < best[0]:
+            best = chance, name
+    return {"same": latest[0][1], "column": best[1]}

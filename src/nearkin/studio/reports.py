@@ -356,7 +356,7 @@ def _strongest_answers(
     ends: Ints,
     squared: float,
 ) -> list[dict[str, Any]]:
-    """List the answers that pull two rows together or push them apart, the strongest first.
+    """List answers "same" that pull two rows together and "different" that push them apart.
 
     Each is left out in turn, and gets the ``change`` of the distance that it caused, in per cent.
     """
@@ -380,8 +380,9 @@ def _strongest_answers(
             if abs(change) >= _LEAST_CHANGE:
                 found.append(_add_ids(records, link, bool(same[k])) | {"change": float(change)})
     found.sort(key=lambda one: -abs(one["change"]))
-    together = [one for one in found if one["change"] > 0][:_MOST_ANSWERS]
-    apart = [one for one in found if one["change"] < 0][:_MOST_ANSWERS]
+    # An answer may move rows the other way round, which no person could make sense of.
+    together = [one for one in found if one["change"] > 0 and one["same"]][:_MOST_ANSWERS]
+    apart = [one for one in found if one["change"] < 0 and not one["same"]][:_MOST_ANSWERS]
     return [*together, *apart]
 
 

@@ -68,4 +68,4 @@ def test_downloads_are_what_was_taught(tab, demo, tmp_path):
     assert [int(line["row"]) for line in lines] == list(range(len(PIXELS)))
     group = np.array([int(line["group"]) for line in lines])
     kinds = [np.bincount(DIGITS[group == k]).max() for k in np.unique(group)]
-    assert sum(kinds) > 0.4 * len(PIXELS)
+    assert sum(kinds) > 0.3 * len(PIXELS)

@@ -33,8 +33,8 @@ def heaps(heaps_of_module):
 def test_groups_are_coloured_named_and_joined_where_they_are_listed(open_tab, heaps):
     tab = open_tab(heaps.url, version=heaps.state()["version"])
     expect(tab.part("legend")).to_be_hidden()
-    heaps.post("/api/answers", {"left": 0, "right": 15, "same": False})
-    heaps.post("/api/which", {"left": 30, "rows": [0, 15], "same": False})
+    for row in (0, 15, 30):
+        heaps.post("/api/answers", {"left": row, "right": row + 1, "same": True})
     groups = tab.part("group")
     expect(groups).to_have_count(3)
     expect(groups.locator(".badge")).to_have_text(["1", "2", "3"])
@@ -61,7 +61,8 @@ def test_groups_are_coloured_named_and_joined_where_they_are_listed(open_tab, he
     expect(tab.part("group")).to_have_count(2)
     expect(tab.part("group").locator(".badge")).to_have_text(["1", "3"])
     expect(tab.part("group").first).to_contain_text("zeros & co 1")
-    assert links(heaps)["must_link"] == [0, 15]
+    must = np.array(links(heaps)["must_link"]).reshape(-1, 2)
+    assert [0, 15] in (must // 15 * 15).tolist()
     tab.reload(heaps.state()["version"])
     expect(tab.part("group").locator(".badge")).to_have_text(["1", "3"])
     expect(tab.part("group").first).to_contain_text("zeros & co 1")

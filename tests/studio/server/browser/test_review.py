@@ -42,6 +42,7 @@ def test_what_is_asked_is_chosen_and_duplicates_are_answered_and_browsed(
     expect(tab.part("words")).to_have_value("The same thing twice?")
     tab.part("words").fill("The same person?")
     tab.press("Enter")
+    tab.shows("quality-line", "of duplicates")  # they are compared
     tab.wait_for_question()
     what_differs_is_marked(tab, people)
     answered_by_keys(tab, people)

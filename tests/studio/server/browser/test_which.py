@@ -1,6 +1,7 @@
 """Which of several groups a record is like, asked in a browser."""
 
 import csv
+import re
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ TOPICS = {
     "farm": "cows and hens eat hay behind the barn while a tractor crosses the field",
     "city": "trams and cars stop at the lights where people queue for a shop window",
 }
+COMMON = {"the", "to", "an", "and", "with", "a", "at", "for"}
 KINDS = [topic for topic in TOPICS for _ in range(12)]
 
 
@@ -156,7 +158,8 @@ def test_records_with_text_are_placed_by_keys(texts, open_tab):
         n_beside += 1
         expect(tab.part("which-record")).to_contain_text(KINDS[left])
         for k, row in enumerate(rows):
-            expect(tab.part("which-group").nth(k)).to_contain_text(KINDS[row])
+            words = re.compile("|".join(set(TOPICS[KINDS[row]].split()) - COMMON))
+            expect(tab.part("which-group").nth(k)).to_contain_text(words)
         # However long the text is, the groups to choose from are in sight.
         expect(tab.part("which-group").nth(1)).to_be_in_viewport(ratio=0.6)
         n_must = len(links(texts)["must_link"])
