@@ -81,7 +81,11 @@ export function decodeGroups(content: ArrayBuffer): Groups {
   const values = told.map(Math.floor);
   const pale = Uint8Array.from(told, (value, row) => (value > values[row] ? 1 : 0));
   const categories: string[] = [];
-  for (const group of groups) categories[group.number] = `${group.number + 1} ${titleOf(group)}`;
+  for (const group of groups) {
+    const title = titleOf(group);
+    const plain = title === `group ${group.number + 1}`;
+    categories[group.number] = plain ? title : `${group.number + 1} ${title}`;
+  }
   const names = Array.from(categories, (name) => name ?? "");
   const colouring = { key: GROUPS, name: "Groups", kind: "categories" as const, range: null };
   return { version, groups, colouring: { ...colouring, categories: names, values, pale } };

@@ -51,8 +51,9 @@ export function showPanel(model: Model): void {
   });
   showAll([model.report, model.state, model.review], () => {
     line.textContent = summary(model);
+    line.title = line.textContent;
     const wrong = (model.report.value?.suspects.length ?? 0) + contradictions(model);
-    said.textContent = wrong > 0 ? `Answers, ${wrong} doubtful` : "Answers";
+    said.textContent = wrong > 0 ? `Answers, ${wrong} odd` : "Answers";
     const n = model.review.value?.n_groups ?? 0;
     browse.hidden = purposeOf(model) !== "things" || n === 0;
     browse.textContent = `Look at ${counted(n, "group")}`;
@@ -76,7 +77,7 @@ function summary(model: Model): string {
   const report = model.report.value;
   if (report === null) return "";
   const { enough, auc } = report.quality;
-  if (!enough || auc === null) return "Too few answers to tell how good it is.";
+  if (!enough || auc === null) return "Too early to say how good it is.";
   const { gain } = report.outlook;
   const more = gain === null ? "" : `; ten more answers would gain about ${gain.toFixed(2)}`;
   return `About ${auc.toFixed(2)}${more}.`;

@@ -344,6 +344,7 @@ class Knowledge:
             "n_unsure": unsure,
             "n_must_link": len(self.pairs.must_link),
             "n_cannot_link": len(self.pairs.cannot_link),
+            "n_triplets": len(self.triplets),
             "can_undo": self.can_undo,
             "can_redo": self.can_redo,
             "conflicts": self.n_conflicts,

@@ -393,7 +393,7 @@ class Lesson:
         dict
             ``version``, which grows by one with every change; ``n_answers``, ``n_same``,
             ``n_different``, ``n_unsure``, counts of answers; ``n_must_link``, ``n_cannot_link``,
-            counts of pairs; ``can_undo``, ``can_redo`` and ``last_by``, the person
+            counts of pairs; ``n_triplets``; ``can_undo``, ``can_redo`` and ``last_by``, the person
             whose change is undone next; ``conflicts``, the number of cannot-links within groups;
             ``question``, the first of the last report's questions that is still open, or None;
             ``which``, asked in its place if there are groups to choose from, see

@@ -42,7 +42,8 @@ LINES = """() => {
     const { top, bottom } = text.getBoundingClientRect();
     const frame = box.getBoundingClientRect();
     const height = Number.parseFloat(getComputedStyle(text).lineHeight) || 19;
-    return Math.round((Math.min(bottom, frame.bottom) - Math.max(top, frame.top)) / height);
+    const seen = (Math.min(bottom, frame.bottom) - Math.max(top, frame.top)) / height;
+    return Math.round(seen);
 }"""
 PLACES = """() => ["answer-same", "answer-different", "answer-unsure"]
     .map((name) => document.querySelector(`[data-testid="${name}"]`).getBoundingClientRect())
