@@ -229,7 +229,13 @@ def describe_quality(held_out: HeldOutRanks) -> dict[str, Any]:
 def _too_early(n_records: int, why: str) -> dict[str, Any]:
     """Describe the quality while there are too few answers, and say why."""
     said = f"There are not enough answers yet to tell how good the metric is: {why}."
-    nothing = {"auc": None, "euclidean_auc": None, "error": None, "figures": {}, "enough": False}
+    nothing: dict[str, Any] = {
+        "auc": None,
+        "euclidean_auc": None,
+        "error": None,
+        "figures": {},
+        "enough": False,
+    }
     return {**nothing, "n_records": n_records, "said": said}
 
 
