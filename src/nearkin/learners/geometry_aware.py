@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from nearkin._types import Floats, Mask
@@ -37,6 +37,7 @@ from nearkin.solvers.logdet import (
     warn_of_rounds,
 )
 from nearkin.solvers.stress import all_squared_distances
+from nearkin.spaces.bent_functions import find_bent_functions
 from nearkin.spaces.feature_space import (
     PARAMETER_CONSTRAINTS,
     Extension,
@@ -54,6 +55,7 @@ from nearkin.spaces.graph import (
     ball_graph,
     diffusion,
     isomap_coordinates,
+    laplacian,
     lle_coordinates,
     neighbor_graph,
     smoothest_functions,
@@ -67,10 +69,12 @@ from nearkin.storage.schema import floats, maybe, numbers, positive, real, tuple
 
 # Rows that the learned width is judged by as a rule: bounds memory and time, not tuned.
 _WIDTH_POINTS = 200
-# Eigenvalue cut-off of the kernel in the data-dependent family, and most directions of it: more
-# where those that are not smooth count as rougher. Chosen by hand on USPS (benchmarks/papers).
-_RANK_TOL = 0.03
-_MOST_DIRECTIONS, _MOST_WITH_ROUGHER = 100, 200
+# Data-dependent family: eigenvalue cut-off of the kernel, how many smoothest functions of it are
+# its directions (n_vectors, if that is more), and most landmarks. Chosen on MNIST and optdigits
+# (benchmarks/papers/lu2009_geometry_aware); most coordinates of all rows bound memory, by hand.
+_RANK_TOL = 1e-4
+_BENT_FUNCTIONS, _MOST_LANDMARKS = 50, 2000
+_MOST_NUMBERS = 100_000_000
 # Bounds on a graph, as percentiles of distances between random rows, from pairs of this weight on.
 # Chosen on sets to tune on (benchmarks/papers/lu2009_geometry_aware, bounds): few pairs teach more
 # by the wider ones, with many of them metrics end above their start.
@@ -91,16 +95,19 @@ class FewRowsWarning(UserWarning):
 
 
 def find_smooth_functions(
-    learner: Any, X: Rows, rng: np.random.RandomState
+    learner: Any, X: Rows, rng: np.random.RandomState, W: Any = None
 ) -> tuple[Floats, Floats]:
-    """Roughness (r,), increasing, and functions (n, r) of rows that are smooth along the data."""
+    """Roughness (r,), increasing, and functions (n, r) of rows that are smooth along the data.
+
+    ``W`` is the graph of the rows, if it is there already.
+    """
     if learner.coordinates == "lle":
         found = lle_coordinates(X, learner.graph_neighbors, learner.n_vectors)
     elif learner.coordinates == "isomap":
         found = isomap_coordinates(X, learner.graph_neighbors, learner.n_vectors)
     else:
         found = smoothest_functions(
-            _build_graph(learner, X, rng),
+            _build_graph(learner, X, rng) if W is None else W,
             learner.n_vectors,
             normalized=learner.normalized,
             random_state=rng,
@@ -254,8 +261,8 @@ class GeometryAware(MetricMixin, BaseEstimator):
     family : {"spectral", "data_dependent", "rbf"}, default="spectral"
         ``"spectral"``: sums of smooth functions, the smoother the more weight. New rows get their
         coordinates from their nearest training rows.
-        ``"data_dependent"``: a kernel bent by a penalty on what is rough on the graph. It is a
-        kernel for new rows by its own nature.
+        ``"data_dependent"``: a kernel bent by a penalty on what is rough on the graph, along the
+        50 functions of it that are smoothest. It is a kernel for new rows by its own nature.
         ``"rbf"``: no graph, but an rbf kernel whose width is learned.
     n_vectors : int, default=20
         Smooth functions; all that there are if that is less.
@@ -290,10 +297,10 @@ class GeometryAware(MetricMixin, BaseEstimator):
         it, perhaps none; then learn anew from all. Not in the rbf family.
     beyond : float, default=1.0
         Data-dependent family: how many times as rough as the last smooth function all others
-        count at the start. With 1, many directions of the kernel outweigh what is smooth, so that
-        ``rank_tol`` must leave few; with 100 a ``rank_tol`` of 0.003 serves, and 200 directions.
+        count at the start.
     kernel, gamma, degree, coef0, n_landmarks, landmarks, rank_tol
-        Of the data-dependent family, as in :class:`KernelBeta`. ``gamma`` is where the rbf family
+        Of the data-dependent family, as in :class:`KernelBeta`, but for at most 2000 landmarks by
+        default and a ``rank_tol`` of 0.0001. ``gamma`` is where the rbf family
         starts; ``n_landmarks`` the number of rows that its width is judged by, at most 200 by
         default, by up to 300 pairs of each kind. In the spectral family new rows get their
         coordinates from the landmarks among the rows of the graph: by default from every row.
@@ -490,14 +497,22 @@ class GeometryAware(MetricMixin, BaseEstimator):
         self, X: Rows, links: Pairs, rng: np.random.RandomState
     ) -> tuple[Extension, Floats]:
         """Learn in the data-dependent family: return extension and coefficients."""
-        self.eigenvalues_, V = call_once(find_smooth_functions, self, X, rng)
+        W = call_once(_build_graph, self, X, rng)
+        self.eigenvalues_, V = call_once(find_smooth_functions, self, X, rng, W)
         self.n_vectors_ = V.shape[1]
         rank_tol = _RANK_TOL if self.rank_tol is None else float(self.rank_tol)
-        space = find_feature_space(self, X, links.points, rank_tol, rng)
+        few = clone(self)
+        if self.n_landmarks is None and X.shape[0] > _MOST_LANDMARKS:
+            few.n_landmarks = _MOST_LANDMARKS
+        space = find_feature_space(few, X, links.points, rank_tol, rng)
         extension = space.extension("nystroem", self.n_neighbors)
-        most = _MOST_DIRECTIONS if self.beyond == 1 else _MOST_WITH_ROUGHER
-        directions = space.weighted_directions[:, :most]
-        F = extension.embed(X, directions).astype(np.float64)
+        directions = space.weighted_directions[:, : max(1, _MOST_NUMBERS // X.shape[0])]
+        Phi = extension.embed(X, directions).astype(np.float64)
+        # Of the kernel only where it is smoothest along the graph: that subspace, as it lies in S.
+        L = laplacian(W, normalized=self.normalized)
+        smoothest = find_bent_functions(Phi, L, max(_BENT_FUNCTIONS, self.n_vectors))[1]
+        basis = np.linalg.qr(smoothest)[0]
+        directions, F = directions @ basis, Phi @ basis
         family = DataDependentFamily.on_graph(F, self.eigenvalues_, V, self.beyond)
         _, B = self._solve(family, links, rng, self.n_iter)
         self.gamma_ = space.kernel.gamma
