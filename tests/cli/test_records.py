@@ -388,6 +388,7 @@ def test_what_cannot_be_linked(run, people, tmp_path):
     write_csv(tmp_path / "p.csv", ["left", "right", "same"], [["p1", "q1", "no"], ["p2", "p3", 1]])
     err = run("link", "people.csv", "b.csv", "--id", "id", "-p", "p.csv", status=2).err
     assert "1 ids in p.csv are not in b.csv: 'p3'. The first is in line 3, column 'right'" in err
+    assert "name two tables, such as people.csv" in run("link", "people.csv", status=2).err
 
 
 # suggest

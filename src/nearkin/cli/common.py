@@ -19,7 +19,7 @@ from importlib import import_module
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
-from nearkin.errors import InputError, few
+from nearkin.errors import InputError, counted, few
 from nearkin.messages import hear_steps, tell
 from nearkin.registry import LEARNERS
 
@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from nearkin.records import comparisons
     from nearkin.records import matcher as matchers
     from nearkin.records import results as record_results
+    from nearkin.records.results import Duplicates, Links, MatchReport
     from nearkin.rows import backends, parallel, parquet, scaling, streams, validation
     from nearkin.scores import held_out as folds
     from nearkin.scores import quality, verdicts
@@ -160,6 +161,23 @@ def next_command(command: str, *words: object) -> str:
         word for name in _READING for value in MANNER.given.get(name, []) for word in (name, value)
     ]
     return shlex.join(["nearkin", command, *map(str, words), *repeated])
+
+
+def describe_figures(found: Duplicates | Links | MatchReport) -> str:
+    """Precision and recall with their intervals, or how many answers it takes to know them."""
+    more = max(found.precision.more, found.recall.more)
+    told = [
+        f"{name} {figure}"
+        for name, figure in (("precision", found.precision), ("recall", found.recall))
+        if not figure.more
+    ]
+    if not told:
+        return f"precision and recall are not known yet: {counted(more, 'more answer')} would tell"
+    left = "precision" if found.precision.more else "recall"
+    unknown = (
+        f"; {left} is not known yet: {counted(more, 'more answer')} would tell" if more else ""
+    )
+    return f"expected: {', '.join(told)} (90 % intervals){unknown}"
 
 
 def say(message: str) -> None:

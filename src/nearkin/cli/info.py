@@ -17,6 +17,7 @@ from nearkin.cli.common import (
     MANNER,
     UserError,
     arrays,
+    describe_figures,
     matchers,
     models,
     storage,
@@ -98,8 +99,7 @@ def _describe_matcher(matcher: RecordMatcher, file: str) -> str:
         "what tells": few(shares, _MOST_COLUMNS),
         "candidates": f"{counted(report.n_candidates, 'pair')}, a share of "
         f"{report.candidate_recall} of those that are the same",
-        "how sure": f"precision {report.precision}, recall {report.recall} (90 % intervals), on "
-        "the records that it was learned from",
+        "how sure": f"on the records that it was learned from: {describe_figures(report)}",
         "good for": f"{models.USES}, on records with the same columns",
         "keeps": "no records; how often values were seen, by a hash",
     }

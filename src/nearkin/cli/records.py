@@ -11,6 +11,7 @@ import nearkin as nk
 from nearkin.cli import options as o
 from nearkin.cli.common import (
     UserError,
+    describe_figures,
     models,
     next_command,
     np,
@@ -313,30 +314,13 @@ def _say_found(
         say(f"warning: these answers do not show that {wanted:g} is reached; more may.")
 
 
-def describe_figures(found: Duplicates | Links) -> str:
-    """Precision and recall with their intervals, or how many answers it takes to know them."""
-    more = max(found.precision.more, found.recall.more)
-    told = [
-        f"{name} {figure}"
-        for name, figure in (("precision", found.precision), ("recall", found.recall))
-        if not figure.more
-    ]
-    if not told:
-        return f"precision and recall are not known yet: {counted(more, 'more answer')} would tell"
-    left = "precision" if found.precision.more else "recall"
-    unknown = (
-        f"; {left} is not known yet: {counted(more, 'more answer')} would tell" if more else ""
-    )
-    return f"expected: {', '.join(told)} (90 % intervals){unknown}"
-
-
 def link_files(
     model: Path = o.argument(
         ...,
         help="A matcher that --save has written. Leave it out, or say 'none', to learn from "
         "the two tables.",
     ),
-    left: Path = o.argument(..., help="Records, in files as of nearkin duplicates."),
+    left: Path | None = o.argument(None, help="Records, in files as of nearkin duplicates."),
     right: Path | None = o.argument(None, help="Those that they are to be found among."),
     pairs: Path | None = o.option(
         "--pairs -p FILE",
@@ -424,8 +408,13 @@ def _say_contradictions(report: MatchReport, name: Callable[[int], str]) -> None
         say(f"warning: {counted(more, 'more contradiction')}.")
 
 
-def find_link_task(model: Path, left: Path, right: Path | None) -> RecordTask:
+def find_link_task(model: Path, left: Path | None, right: Path | None) -> RecordTask:
     """Find the two files and the matcher that were named, of which the last may be left out."""
+    if left is None:
+        raise UserError(
+            f"Missing argument 'RIGHT': name two tables, such as {model} and more.csv. Within one: "
+            f"nearkin duplicates {model}"
+        )
     if right is None:
         if model == NONE or models.open_matcher(model) is not None:
             raise UserError(f"Missing argument 'RIGHT': nearkin link {model} {left} more.csv")

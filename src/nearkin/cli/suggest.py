@@ -16,6 +16,7 @@ from nearkin.cli.common import (
     UserError,
     complain,
     console,
+    describe_figures,
     grids,
     models,
     next_command,
@@ -36,7 +37,6 @@ from nearkin.cli.files.inputs import claim_standard_input
 from nearkin.cli.records import (
     NONE,
     RecordTask,
-    describe_figures,
     find_link_task,
     is_table,
     learn_links,
@@ -498,6 +498,8 @@ def ask_in_terminal(
     asker: Asker, answers: AnswerFile, ids: Any, shown: Any, most: int, *, marked: bool
 ) -> None:
     """Ask until there are enough answers, or the user has had enough; mark what differs."""
+    if answers.given:
+        say(f"{answers.path} has {counted(len(answers.given), 'answer')} already, which count")
     for left, right, same in answers.given:
         asker.add(left, right, same)
     asked: list[tuple[int, int]] = []
