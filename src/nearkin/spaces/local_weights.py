@@ -69,9 +69,9 @@ _CACHE_STEP = 16
 # Distances of so many bytes stay in a core's own cache: fewer are slow, more no faster.
 _PART_BYTES = 2**20
 _LEAST_ROWS, _MOST_ROWS = 128, 504
-# Distances of rows to landmarks up to which NumPy is used. It takes 20 ms at most where compiled
-# loops take 4, but these have to be compiled once, for six seconds, and loaded by every process.
-_FEW_DISTANCES = 2**20
+# Distances of rows to landmarks up to which NumPy is used. It takes 50 ms at most where compiled
+# loops take 10, but these have to be compiled once, for six seconds, and loaded by every process.
+_FEW_DISTANCES = 2**22
 # Pivots at most, and rounds of k-means that place them; rows that are shared out among them at
 # once, the more the better, if there are some for every core; and parts for which distances to
 # pivots are found at once.
@@ -738,7 +738,7 @@ class NearLandmarks:
             left = np.flatnonzero(near[i])
             keys = np.square(self.points[left] - rows[i]).sum(axis=1).astype(np.float32)
             near[i, left[np.argsort(keys, kind="stable")[k:]]] = False
-        neighbors = np.nonzero(near)[1].reshape(len(rows), k).astype(np.int32)
+        neighbors = (np.flatnonzero(near) % near.shape[1]).reshape(len(rows), k).astype(np.int32)
         points = self.points[neighbors]
         squared = np.square(points - rows[:, None, :]).sum(axis=2).T
         among = np.zeros((k, k, len(rows)))
