@@ -52,6 +52,12 @@ def test_rows_that_are_all_equal_are_one_group(n):
     assert [len(group) for group in found.groups] == [n]
 
 
+def test_one_thing_written_in_many_ways_is_one_group():
+    written = ["Imperial College London", "IMPERIAL COLLEGE, London", "Imperial College (London)"]
+    found = fit({"name": [written[i % 3] + "." * (i % 5) for i in range(60)]}).duplicates()
+    assert [len(group) for group in found.groups] == [60]
+
+
 def test_no_two_alike_are_no_groups_and_nothing_is_stated():
     found = fit({"name": random_words(200)}).duplicates()
     assert not found.groups
@@ -63,6 +69,16 @@ def test_answers_that_are_all_different_do_not_turn_the_verdict(people):
     before = quality(fit(table).duplicates().labels, person)
     found = fit(table, told(pairs[~same][:60], same[~same][:60], 400)).duplicates()
     assert quality(found.labels, person)["f1"] > before["f1"] - 0.05
+    assert found.precision.more > 0
+
+
+def test_answers_to_a_review_of_doubtful_pairs_do_no_harm(people):
+    table, person, _, _ = people
+    matcher = fit(table)
+    before = quality(matcher.duplicates().labels, person)
+    asked = matcher.review(60)[0]
+    found = matcher.teach(told(asked, person[asked[:, 0]] == person[asked[:, 1]], 400)).duplicates()
+    assert quality(found.labels, person)["f1"] > before["f1"] - 0.02
     assert found.precision.more > 0
 
 
@@ -122,6 +138,16 @@ def test_contradicting_answers_are_kept_as_far_as_can_be_and_named(people):
     assert "contradicting answers" in str(matcher.report_)
     both = fit(table, nk.Pairs([(0, 1)], [(0, 1)], n_rows=400))
     assert both.report_.contradictions
+
+
+def test_twenty_pairs_answered_both_ways_change_nothing_and_are_named():
+    names = random_words(300)
+    pairs = [(i, i + 300) for i in range(20)]
+    matcher = fit({"name": names + names[:100]}, nk.Pairs(pairs, pairs, n_rows=400))
+    assert len(matcher.report_.contradictions) == 20
+    found = matcher.duplicates()
+    assert len(found.groups) == 100
+    assert found.precision.more > 0
 
 
 def test_a_column_that_names_the_source_is_set_aside_and_said():

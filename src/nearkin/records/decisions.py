@@ -341,11 +341,13 @@ def estimate_figures(
     rng = np.random.RandomState(seed)
     right, lost = np.zeros(_N_DRAWS), np.zeros(_N_DRAWS)
     called = sum(cell.size for cell in cells if cell.called)
+    # Scores are too sure, or not sure enough, of all parts alike.
+    off = {kind: rng.normal(0, _OFF, _N_DRAWS) for kind in (True, False)}
     for cell in cells:
         if not cell.size:
             continue
         least = _WRONG if cell.called else 1e-9
-        likely = expit(logit(np.clip(cell.likely, 1e-9, 1 - least)) + rng.normal(0, _OFF, _N_DRAWS))
+        likely = expit(logit(np.clip(cell.likely, 1e-9, 1 - least)) + off[cell.called])
         # Rare ones are taken to be about as rare, however few checks there are.
         belief = np.full(_N_DRAWS, _AS_CHECKS)
         if not cell.called:
