@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.record import publish, stored
-from benchmarks.records import rivals, rounds
+from benchmarks.records import ablation, rivals, rounds
 from benchmarks.records.data import DATA, REPORTED, TUNED
 from benchmarks.records.tables import OURS, tables
 from benchmarks.resume import Job, complete
@@ -37,6 +37,7 @@ def run(draws: int) -> None:
     complete(RAW, matched(min(draws, MOST_DRAWS)), "records")
     complete(RAW, compared(), "rivals")
     complete(RAW, growth(), "growth")
+    complete(RAW, ablated(), "ablation")
 
 
 def growth() -> Iterator[Job]:
@@ -63,6 +64,12 @@ def compared() -> Iterator[Job]:
             continue
         cell = {"method": name, "data": data, "protocol": protocol, "n_answers": n, "seed": 0}
         yield Job(cell, rivals.measured, (name, data, protocol, n, 0))
+
+
+def ablated() -> Iterator[Job]:
+    """What is found without each part, table by table."""
+    for data, name in product(ablation.TABLES, (ablation.WHOLE, *ablation.PARTS)):
+        yield Job({"without": name, "data": data, "seed": 0}, ablation.measured, (name, data, 0))
 
 
 def _grown(module: str, size: int) -> list[dict[str, Any]]:

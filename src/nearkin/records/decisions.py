@@ -525,8 +525,9 @@ class JudgedTable:
         best = one_to_one(self._sides(), self.log_odds + _LEAST_ODDS)
         shift = 0.0
         if self.were_asked:
-            asked = best & ~self.open
-            _, same = self.known.among(self.pairs[asked])
+            sure = self._some(~self.doubted)
+            asked = best & sure.among(self.pairs)[0]
+            _, same = sure.among(self.pairs[asked])
             shifts = np.linspace(0, _LEAST_ODDS, 41)
             odds = self.scores[asked] + shifts[:, None]
             rate = self.matching.error_rate

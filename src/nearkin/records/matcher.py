@@ -808,23 +808,26 @@ class RecordMatcher(WholeState, BaseEstimator):
         agreement, told = self.matching_.agreement, work.compare(known.pairs)
         if look_reversed(without_answers(plan, agreement).scores(plan, told), known.same):
             notice(_REVERSED, TableWarning)
-        nobody = np.zeros(len(known.same))
+        judged = JudgedTable(self.matching_, work, known, np.zeros(len(known.same)), work.copies)
         for _ in range(_ROUNDS):
-            judged = JudgedTable(self.matching_, work, known, nobody, work.copies)
-            chosen = draw_some(len(work.candidates), np.random.RandomState(seed))
+            before, doubted = len(work.candidates), judged.doubted
+            chosen = draw_some(before, np.random.RandomState(seed))
             chosen = chosen[judged.open[chosen]]
-            self.matching_, held_out = learn_matching(
+            self.matching_, odds = learn_matching(
                 plan, agreement, work.compared(chosen),
                 compare_at_random(work, np.random.RandomState(seed), _AT_RANDOM),
-                told, known.same, seed,
+                told[~doubted], known.same[~doubted], seed,
             )  # fmt: skip
-            before = len(work.candidates)
+            held_out = self.matching_.scores(plan, told)
+            held_out[~doubted] = odds
             if len(known.same):
                 work = expand(work, self.matching_, scores_of(self.matching_, work), seed)
-            if len(work.candidates) <= _GROWN * before:
+            judged = JudgedTable(self.matching_, work, known, judged.doubt, work.copies)
+            judged = replace(judged, doubt=doubt_answers(judged, held_out))
+            grown = len(work.candidates) > _GROWN * before
+            if not grown and (judged.doubted == doubted).all():
                 break
-        judged = JudgedTable(self.matching_, work, known, nobody, work.copies)
-        self._judged = replace(judged, doubt=doubt_answers(judged, held_out))
+        self._judged = judged
         self.report_ = self._judged.report()
 
     def _work(self, columns: list[Column], side: Mask | None, n_best: int = 0) -> Work:
