@@ -27,6 +27,7 @@ BENCHMARKS = {
     "outlook": "benchmarks.outlook.run",
     "explanations": "benchmarks.explanations.run",
     "presses": "benchmarks.teaching.presses",
+    "groups": "benchmarks.teaching.groups",
     "pairs": "benchmarks.speed.pairs",
     "one_more_pair": "benchmarks.speed.one_more_pair",
     "kernel_sums": "benchmarks.speed.kernel_sums",

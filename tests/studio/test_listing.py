@@ -6,8 +6,8 @@ import pytest
 from nearkin.pairs.pairs import Pairs
 from nearkin.studio.events import AnswerConflict
 from nearkin.studio.lesson import Lesson
+from nearkin.studio.quality import n_disagreements
 from nearkin.studio.records import records_of
-from nearkin.studio.suspects import n_disagreements
 
 TOWNS = ["Bern", "Basel", "Genf", "Chur", "Thun", "Biel"] * 2
 

@@ -11,8 +11,12 @@ from nearkin.scores.held_out import make_pair_folds, rank_among, rank_auc
 from nearkin.studio.events import Past
 from nearkin.studio.knowledge import MOST_TOLD, build_knowledge
 from nearkin.studio.metric import learn_first
-from nearkin.studio.quality import describe_quality, held_out_ranks, outlook_of_answers
-from nearkin.studio.suspects import find_suspects
+from nearkin.studio.quality import (
+    describe_quality,
+    find_suspects,
+    held_out_ranks,
+    outlook_of_answers,
+)
 from tests.cases import each
 
 X, Y = make_xor(300, random_state=0)

@@ -11,6 +11,8 @@ import { thumbnail } from "./picture";
 import { fieldValue, recordName } from "./record";
 
 const ROWS = 20;
+/** Pictures of a sheet. */
+const SHEET = 60;
 const MOST_COLUMNS = 12;
 
 let dialog: HTMLDialogElement | null = null;
@@ -25,7 +27,8 @@ export function openTable(model: Model, rows: number[], title: string): void {
     document.body.append(dialog);
   }
   const box = dialog;
-  const pages = Math.max(1, Math.ceil(rows.length / ROWS));
+  const each = model.lesson.has_images ? SHEET : ROWS;
+  const pages = Math.max(1, Math.ceil(rows.length / each));
   let page = 0;
   const body = h("div", {
     class: "table-body",
@@ -51,15 +54,16 @@ export function openTable(model: Model, rows: number[], title: string): void {
     place.textContent = `Page ${whole(page + 1)} of ${whole(pages)}`;
     back.disabled = page === 0;
     next.disabled = page === pages - 1;
-    api.rows(rows.slice(page * ROWS, (page + 1) * ROWS)).then((records) => {
+    api.rows(rows.slice(page * each, (page + 1) * each)).then((records) => {
       if (now !== page) return;
-      replace(body, tableOf(model, records, choose));
+      const made = model.lesson.has_images ? sheetOf : tableOf;
+      replace(body, made(model, records, choose));
       const buttons = names();
       if (focus !== null) buttons[focus === "first" ? 0 : buttons.length - 1]?.focus();
     }, notifyProblem);
   };
 
-  const names = (): HTMLElement[] => [...body.querySelectorAll<HTMLElement>("th button")];
+  const names = (): HTMLElement[] => [...body.querySelectorAll<HTMLElement>("th button, .contact")];
   const step = (by: number): void => {
     const all = names();
     const at = all.indexOf(document.activeElement as HTMLElement) + by;
@@ -118,6 +122,23 @@ export function openTable(model: Model, rows: number[], title: string): void {
   );
   box.showModal();
   show(0, "first");
+}
+
+/** Pictures side by side, each with its name. */
+function sheetOf(_model: Model, records: DataRecord[], choose: (row: number) => void): HTMLElement {
+  const one = (record: DataRecord): HTMLElement =>
+    h(
+      "button",
+      {
+        type: "button",
+        class: "contact",
+        title: "Show it on the map",
+        on: { click: () => choose(record.row) },
+      },
+      thumbnail(record),
+      h("span", { text: recordName(record), dir: "auto" }),
+    );
+  return h("div", { class: "contacts" }, ...records.map(one));
 }
 
 function tableOf(model: Model, records: DataRecord[], choose: (row: number) => void): HTMLElement {

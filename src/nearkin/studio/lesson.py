@@ -24,7 +24,6 @@ from nearkin.studio.events import check_name, pairs_of_groups, pairs_of_split, s
 from nearkin.studio.find import Finder, Wanted
 from nearkin.studio.groups import GroupContents, LikelyGroups, place_rows
 from nearkin.studio.knowledge import Knowledge, contradictions_of, find_placers, telling_pairs
-from nearkin.studio.looking import EXPORTS, Looks
 from nearkin.studio.metric import (
     NeighborMaps,
     PictureSeries,
@@ -40,8 +39,13 @@ from nearkin.studio.metric import (
 from nearkin.studio.pictures import LONGEST_SIDE, Image
 from nearkin.studio.quality import (
     QualityHistory,
+    chances_of,
     describe_quality,
+    find_suspects,
     held_out_ranks,
+    judge_answerers,
+    list_answerers,
+    n_disagreements,
     outlook_of_answers,
 )
 from nearkin.studio.questions import (
@@ -53,14 +57,7 @@ from nearkin.studio.questions import (
     question_of,
 )
 from nearkin.studio.records import StudioRecords, choose_scaling
-from nearkin.studio.reports import NEEDS_RAPIDFUZZ, RecordReview, can_compare, why
-from nearkin.studio.suspects import (
-    chances_of,
-    find_suspects,
-    judge_answerers,
-    list_answerers,
-    n_disagreements,
-)
+from nearkin.studio.reports import EXPORTS, NEEDS_RAPIDFUZZ, Looks, RecordReview, can_compare, why
 
 # Pairs that a change tells of.
 _MOST_CHANGES = 20
