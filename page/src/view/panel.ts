@@ -51,7 +51,7 @@ export function showPanel(model: Model): void {
   });
   showAll([model.report, model.state, model.review], () => {
     line.textContent = summary(model);
-    line.title = line.textContent;
+    line.title = `${line.textContent} ${model.report.value?.outlook.said ?? ""}`;
     const wrong = (model.report.value?.suspects.length ?? 0) + contradictions(model);
     said.textContent = wrong > 0 ? `Answers, ${wrong} odd` : "Answers";
     const n = model.review.value?.n_groups ?? 0;
@@ -79,6 +79,6 @@ function summary(model: Model): string {
   const { enough, auc } = report.quality;
   if (!enough || auc === null) return "Too early to say how good it is.";
   const { gain } = report.outlook;
-  const more = gain === null ? "" : `; ten more answers would gain about ${gain.toFixed(2)}`;
-  return `About ${auc.toFixed(2)}${more}.`;
+  const more = gain === null ? "" : `, +${gain.toFixed(2)} in ten answers`;
+  return `About ${auc.toFixed(2)}${more}`;
 }

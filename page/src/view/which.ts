@@ -53,8 +53,10 @@ function option(
   const known = groupOf(model, group);
   const title = known === undefined ? group.name : titleOf(known);
   const others = (known?.examples ?? []).filter((one) => one !== row);
+  // Of pictures, what a group is called says nothing beside its number until it has a name.
+  const pictured = model.lesson.has_images;
   const gist = h("span", { class: "gist", dir: "auto" });
-  if (!model.lesson.has_images) {
+  if (!pictured) {
     void model.records.get(row).then(
       (record) => replace(gist, gistOf(record) || recordName(record)),
       () => undefined,
@@ -74,7 +76,8 @@ function option(
         on: { click: (event) => void answerWhich(model, question, k, event.timeStamp) },
       },
       badge(model, group.number),
-      h("span", { class: "which-name", text: title, dir: "auto" }),
+      !(pictured && title === group.name && !group.named) &&
+        h("span", { class: "which-name", text: title, dir: "auto" }),
       contactSheet(model, [row, ...others].slice(0, SHOWN)) ?? gist,
     ),
   );

@@ -11,14 +11,22 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from nearkin._types import Doubles, Ints
+from nearkin._types import Doubles, Floats, Ints
+from nearkin.rows.distances import linked_distances
 from nearkin.rows.parallel import one_blas_thread, split_range
+from nearkin.spaces.neighbors import find_nearest_others
 from nearkin.studio.knowledge import Knowledge, KnownGroups, group_name
-from nearkin.studio.metric import RowsView
+from nearkin.studio.metric import RowsView, closeness
 from nearkin.studio.records import StudioRecords
 
-# A row is placed for sure if its group is nearer than this share of the way to the next one.
-_CLEAR = 0.85
+# A row is placed for sure if its group has at least this share of all that speaks for any group.
+_CLEAR = 0.6
+# Neighbours from which a row hears of groups, how much of what it hears it hands on, and how often.
+_NEIGHBORS, _HANDED_ON, _ROUNDS = 10, 0.9, 30
+# Beyond so many rows neighbours would take too long to find: distances from groups speak alone.
+_MOST_SPREAD = 10_000
+# How fast it falls off with the distance from a group what speaks for it: beside neighbours, alone.
+_BESIDE, _ALONE = 2, 8
 # Members of a group that rows are compared with; of more, some of the first and the last are.
 _MOST_MEMBERS = 50
 # Examples of a group that are shown.
@@ -37,7 +45,7 @@ class LikelyGroups:
     labels : int ndarray of shape (n,)
         Number of each row's group, from 0; −1 as long as there are no groups.
     sure : bool ndarray of shape (n,)
-        Whether the row was said to be of its group, or is far nearer to it than to any other.
+        Whether the row was said to be of its group, or far more speaks for it than for any other.
     examples : mapping
         From numbers of groups to rows that stand for them, the most typical first.
     """
@@ -75,10 +83,54 @@ class LikelyGroups:
 
 
 @one_blas_thread()
-def place_rows(view: RowsView, known: Knowledge, version: int, n_rows: int) -> LikelyGroups:
-    """Find the group that each row is likely of: the nearest in the learned metric.
+def join_neighbors(X: Floats, seed: int) -> sp.csr_array | None:
+    """Join each row with its ten nearest, whatever is learned; None of more than 10 000 rows.
 
-    A group is as near as its members are in the mean. Rows that were said to be of a group are of
+    Returns weights, shape (n, n), divided by the square roots of both rows' sums.
+    """
+    n = len(X)
+    if not 2 <= n <= _MOST_SPREAD:
+        return None
+    k = min(_NEIGHBORS, n - 1)
+    near = find_nearest_others(X, k, random_state=seed)
+    ends = np.column_stack([np.arange(n).repeat(k), near.ravel()])
+    weights = closeness(linked_distances(X, ends).reshape(n, k)).ravel().astype(np.float64)
+    found = sp.csr_array((weights, (ends[:, 0], ends[:, 1])), shape=(n, n))
+    found = sp.csr_array(found + found.T)
+    scale = sp.diags_array(1 / np.sqrt(found.sum(axis=1)))
+    return sp.csr_array(scale @ found @ scale)
+
+
+def spread_groups(graph: sp.csr_array, groups: KnownGroups) -> Doubles:
+    r"""Shares of the groups in what each row hears of from its neighbours, shape (n, groups).
+
+    .. math:: F \leftarrow 0.9 \, S F + 0.1 \, Y,
+
+    thirty times, with S the graph and Y the rows of each group, of sum 1: local and global
+    consistency (Zhou and others, 2004). Rows that hear of no group have equal shares.
+    """
+    said = np.stack([groups.labels == number for number in groups.numbers], axis=1)
+    start = said / said.sum(axis=0)
+    found = start
+    for _ in range(_ROUNDS):
+        found = _HANDED_ON * (graph @ found) + (1 - _HANDED_ON) * start
+    return _to_shares(found)
+
+
+def _to_shares(found: Doubles) -> Doubles:
+    """Divide rows by their sums; rows of zeros become equal shares."""
+    total = found.sum(axis=1, keepdims=True)
+    return np.where(total > 0, found / np.where(total > 0, total, 1), 1 / found.shape[1])
+
+
+@one_blas_thread()
+def place_rows(
+    view: RowsView, known: Knowledge, version: int, n_rows: int, graph: sp.csr_array | None = None
+) -> LikelyGroups:
+    """Find the group that each row is likely of, by its neighbours and by the learned metric.
+
+    What a row hears of from its neighbours is weighed by how near each group is in the learned
+    metric: as near as its members are in the mean. Rows that were said to be of a group are of
     that one.
 
     Parameters
@@ -87,6 +139,8 @@ def place_rows(view: RowsView, known: Knowledge, version: int, n_rows: int) -> L
         Learned coordinates of the rows.
     version : int
         Version of the metric.
+    graph : sparse array of shape (n, n), optional
+        See :func:`join_neighbors`.
     """
     groups = known.groups
     numbers = groups.numbers
@@ -96,20 +150,20 @@ def place_rows(view: RowsView, known: Knowledge, version: int, n_rows: int) -> L
     starts = np.cumsum([0, *map(len, members[:-1])])
     sizes = np.array([len(rows) for rows in members])
     Z = np.asarray(view.embedding(np.concatenate(members)), dtype=np.float64)
-    labels, sure = np.empty(n_rows, dtype=np.int64), np.empty(n_rows, dtype=bool)
-    best = np.full(n_rows, np.inf)
+    shares = np.ones((n_rows, len(numbers))) if graph is None else spread_groups(graph, groups)
+    power = _ALONE if graph is None else _BESIDE
     for block in split_range(n_rows, _BLOCK):
         here = np.asarray(view.embedding(np.arange(n_rows)[block]), dtype=np.float64)
         far = np.add.reduceat(_distances(here, Z), starts, axis=1) / sizes
-        nearest = far.argmin(axis=1)
-        labels[block], best[block] = np.array(numbers)[nearest], far.min(axis=1)
-        if len(numbers) > 1:
-            sure[block] = best[block] <= _CLEAR * np.partition(far, 1, axis=1)[:, 1]
-        else:
-            sure[block] = False
+        nearest = far.min(axis=1, keepdims=True)
+        shares[block] *= (np.maximum(nearest, 1e-12) / np.maximum(far, 1e-12)) ** power
+    shares = _to_shares(shares)
+    labels = np.array(numbers)[shares.argmax(axis=1)]
+    best = shares.max(axis=1)
+    sure = (best >= _CLEAR) & (len(numbers) > 1)
     told = groups.labels >= 0
     labels[told], sure[told] = groups.labels[told], True
-    return LikelyGroups(version, labels, sure, _choose_examples(groups, labels, best))
+    return LikelyGroups(version, labels, sure, _choose_examples(groups, labels, -best))
 
 
 def _pick_members(groups: KnownGroups, number: int) -> Ints:

@@ -22,7 +22,7 @@ from nearkin.studio import reports
 from nearkin.studio.answers import AnswerBook, AnswerList
 from nearkin.studio.events import check_name, pairs_of_groups, pairs_of_split, sort_rows
 from nearkin.studio.find import Finder, Wanted
-from nearkin.studio.groups import GroupContents, LikelyGroups, place_rows
+from nearkin.studio.groups import GroupContents, LikelyGroups, join_neighbors, place_rows
 from nearkin.studio.knowledge import Knowledge, contradictions_of, find_placers, telling_pairs
 from nearkin.studio.metric import (
     NeighborMaps,
@@ -343,6 +343,11 @@ class Lesson:
         }
 
     @cached_property
+    def _graph(self) -> Any:
+        """Rows joined with their neighbours, found when there are groups first."""
+        return join_neighbors(self._rows, self._seed)
+
+    @cached_property
     def _contents(self) -> GroupContents:
         """What tells groups apart, made when first needed."""
         return GroupContents(self.records)
@@ -353,7 +358,9 @@ class Lesson:
             known, seen = self._book.known, self._seen
             made = known.version, seen.learned.version
             if self._placed is None or self._placed[0] != made:
-                found = place_rows(seen.learned.view, known, made[1], len(self.records))
+                view, n_rows = seen.learned.view, len(self.records)
+                graph = self._graph if known.groups.numbers else None
+                found = place_rows(view, known, made[1], n_rows, graph)
                 self._placed = made, found
             return known, self._placed[1]
 
