@@ -32,12 +32,15 @@ from benchmarks.papers.yeung2007_kernel_approach.comparison import (
 )
 from benchmarks.papers.yeung2007_kernel_approach.methods import (
     ARTIFICIAL,
+    BETA,
+    CENTRED_CUT,
     DIGITS,
     DRAWS,
     LLMA_,
     METRICS,
     MPCK,
     ORDER,
+    OWN_DIGITS,
     RCA_,
     RUNS,
     UCI,
@@ -56,13 +59,13 @@ FOLDER = Path(__file__).parent
 RAW = FOLDER / "results.jsonl"
 TITLE = "A kernel approach for semisupervised metric learning (2007)"
 TIME = "some twenty minutes on one core, and an hour and a half for the digits, estimated"
-NAMES = (*ARTIFICIAL, *UCI, *DIGITS)
+NAMES = (*ARTIFICIAL, *UCI, *DIGITS, *OWN_DIGITS)
 _SHOWN = ("Euclidean", RCA_, LLMA_, *PUBLISHED)
 
 
 def run(draws: int) -> None:
     """Measure what is not stored yet, in the paper's number of draws; the digits come last."""
-    for names in ((*ARTIFICIAL, *UCI), *((name,) for name in DIGITS)):
+    for names in ((*ARTIFICIAL, *UCI), *((name,) for name in (*DIGITS, *OWN_DIGITS))):
         complete(RAW, jobs(names), " ".join(names[-1:]))
 
 
@@ -92,6 +95,7 @@ def page() -> Page:
             Text(words),
             means(results, "Figures 3 and 4: balanced Rand of k-means", (*ARTIFICIAL, *UCI)),
             means(results, "Table III, digits: balanced Rand of k-means", DIGITS),
+            means(results, "Other digits, of our own: balanced Rand of k-means", OWN_DIGITS),
             tests(results),
             conclusions(rows),
             Picture("xor.png", "Figure 1: XOR under five metrics"),
@@ -151,7 +155,8 @@ def overview(rows: list[Row]) -> list[Line]:
     ]
     return [
         *pictures,
-        *(above_rca(results, name, ours) for name in ARTIFICIAL for ours in PUBLISHED),
+        *(above_rca(results, "xor", ours) for ours in PUBLISHED),
+        *(promising(results, ours) for ours in PUBLISHED),
         *(
             generally(results, f"{what}, {VERSIONS[ours][0]}", words, ours, rivals)
             for what, words, rivals in (
@@ -187,7 +192,19 @@ def above_rca(results: Results, name: str, ours: str) -> Line:
         published.FIGURE_3,
         told(results, name, (ours, RCA_)),
         best(results, name, versions),
-        AGREES if compared(results, name, ours, RCA_) == BETTER else BELOW,
+        AGREES if compared(results, name, ours, RCA_) == BETTER else f"{BELOW}: not above RCA",
+    )
+
+
+def promising(results: Results, ours: str) -> Line:
+    """Figure 3, two moons: the text claims no more than that."""
+    called, versions = VERSIONS[ours]
+    return Line(
+        f"Figure 3, two moons, {called}",
+        published.FIGURE_3_MOONS,
+        told(results, "two moons", (ours, RCA_)),
+        best(results, "two moons", versions),
+        f"{NOT_COMPARABLE}: the text does not say of what it is above",
     )
 
 
@@ -199,7 +216,17 @@ def generally(results: Results, what: str, words: str, ours: str, rivals: tuple[
     above, below = counts[ours]
     # "Comparable" asks for less than "above": as often better as worse.
     agrees = above >= below if rivals == (LLMA_,) else above > below
-    return Line(what, words, told[ours], f"{told[most]} ({most})", AGREES if agrees else BELOW)
+    word = AGREES if agrees else f"{BELOW}: {_why_below(told, ours)}"
+    return Line(what, words, told[ours], f"{told[most]} ({most})", word)
+
+
+def _why_below(told: dict[str, str], ours: str) -> str:
+    if ours != BETA:
+        return "not known"
+    return (
+        "without centring and a cut the weakest directions weigh most; with both, as the learner "
+        f"has it, {told[CENTRED_CUT]}"
+    )
 
 
 def best_of_all(results: Results, name: str) -> Line:
@@ -215,7 +242,7 @@ def best_of_all(results: Results, name: str) -> Line:
         published.TABLE_3,
         told(results, name, (*PUBLISHED, rival)) + f"; {complete_draws(results, name)} draws",
         best(results, name),
-        BELOW if beaten else AGREES,
+        f"{BELOW}: {rival} is significantly above" if beaten else AGREES,
     )
 
 
