@@ -123,6 +123,16 @@ def test_files_as_spreadsheets_write_them_are_taken_by_every_command(run, tmp_pa
     assert found[:2] == found[2:4] == found[4:]
 
 
+def test_numbers_with_grouped_digits_and_decimal_commas(run, tmp_path):
+    lines = [f"{i};1.{i:03d},50;{i % 3},25\n" for i in range(30)]
+    (tmp_path / "rows.csv").write_text("nr;paid;x\n" + "".join(lines))
+    (tmp_path / "p.csv").write_text("left,right,same\n0,1,yes\n0,29,no\n")
+    given = ("-p", "p.csv", "--id", "nr", "--learner", "rca", "-o", "m.nearkin")
+    told = run("fit", "rows.csv", *given).err
+    assert told.count("note: cells of rows.csv are separated by ';'.") == 1
+    assert "'paid' (number, decimal comma), 'x' (number, decimal comma)" in told
+
+
 def test_ids_beside_numbers_make_no_records_of_them(run, tmp_path):
     lines = [f"r{i},{i % 7},{i % 3}\n" for i in range(30)]
     (tmp_path / "rows.csv").write_text("id,a,b\n" + "".join(lines))

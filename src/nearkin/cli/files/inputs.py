@@ -258,10 +258,11 @@ def _open_gzip(path: Path) -> IO[bytes]:
 
 
 class _Streams:
-    """Pipes that a command has read, each copied to a temporary file."""
+    """Pipes that a command has read, each copied to a temporary file, and what it said of files."""
 
     def __init__(self) -> None:
         self._kept: dict[str, tuple[str, Path]] = {}
+        self._noted: set[str] = set()
         self._stack = ExitStack()
         self._folder: Path | None = None
 
@@ -286,6 +287,12 @@ class _Streams:
             self._copy(path, file, name)
             self._kept[key] = (role, file)
         return name, file
+
+    def note(self, message: str) -> None:
+        """Say something of a file once, however often a command opens it."""
+        if message not in self._noted:
+            self._noted.add(message)
+            say(message)
 
     def decoded(self, given: Input, encoding: str) -> Input:
         """A copy of a text file in UTF-8; an error if it is not in the encoding."""
@@ -329,6 +336,7 @@ class _Streams:
     def close(self) -> None:
         """Remove the copies."""
         self._kept.clear()
+        self._noted.clear()
         self._folder = None
         self._stack.close()
 
@@ -585,6 +593,7 @@ _SAY_ENCODING = (
 # Lines by which it is seen what separates cells.
 _LINES_LOOKED_AT = 20
 # Numbers with a decimal comma, as in files whose cells are separated by another sign.
+_GROUPED = re.compile(r"\s*[-+]?\d{1,3}(\.\d{3})+,\d+\s*")
 _DECIMAL_COMMA = re.compile(r"\s*[-+]?\d*,\d+([eE][-+]?\d+)?\s*")
 # Cells of one field; the csv module's own limit is small for vectors or texts.
 csv.field_size_limit(2**30)
@@ -618,7 +627,7 @@ class DelimitedFile:
         if delimiter is None and self._delimiter != usual:
             commas = ", and numbers have decimal commas" * (self._point == ",")
             sign = _SIGNS.get(self._delimiter, self._delimiter)
-            say(f"note: cells of {self.name} are separated by {sign!r}{commas}.")
+            _streams.note(f"note: cells of {self.name} are separated by {sign!r}{commas}.")
 
     def _find_delimiter(self) -> str:
         """The sign by which the first lines have equally many cells; the usual one if none has."""
@@ -814,10 +823,15 @@ def _first_cells(column: Any) -> list[str]:
 
 
 def _has_decimal_commas(rows: Any) -> bool:
-    """Whether a column is numbers with decimal commas, and none has numbers with points."""
+    """Whether a column is numbers with decimal commas, and none has numbers with points.
+
+    Numbers such as 1.234,50 stay texts, which a table's encoder reads.
+    """
     if any(pa.types.is_floating(column.type) for column in rows.columns):
         return False
     texts = [_first_cells(c) for c in rows.columns if pa.types.is_string(c.type)]
+    if any(_GROUPED.fullmatch(cell) for cells in texts for cell in cells):
+        return False
     return any(
         cells and sum(bool(_DECIMAL_COMMA.fullmatch(cell)) for cell in cells) > len(cells) / 2
         for cells in texts
