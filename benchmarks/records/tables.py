@@ -69,7 +69,10 @@ def tables(rows: list[Row]) -> list[Table | Text]:
                 "kind of answers", "answers", "runs", "precision stated", "held", "recall stated",
                 "held",
             ],
-            [_held(*cell) for cell in _by_protocol(reported)],
+            [
+                *(_held(*cell) for cell in _by_protocol(reported)),
+                ["all", "", *_held("", 0, reported)[2:]],
+            ],
             n_words=1,
         ),
         Text(_STATED),
