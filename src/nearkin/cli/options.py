@@ -74,7 +74,9 @@ def spread_groups(command: Callable[..., None]) -> Callable[..., None]:
         }
         command(**given, **gathered)
 
-    run.__doc__ = command.__doc__
+    # Paragraphs in one line each: typer would keep the ends of lines.
+    paragraphs = (command.__doc__ or "").split("\n\n")
+    run.__doc__ = "\n\n".join(" ".join(one.split()) for one in paragraphs)
     run.__annotations__ = {one.name: one.annotation for one in spread}
     run.__signature__ = Signature(spread)  # type: ignore[attr-defined]
     return run

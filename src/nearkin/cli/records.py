@@ -40,10 +40,10 @@ _MOST_SHOWN = 5
 
 
 def find_duplicates(
-    model: Path = o.argument(
-        ...,
+    model: Path | None = o.argument(
+        None,
         help="A model that fit has written, or a matcher that --save has. Tables with words "
-        "need none: leave it out, or say 'none'.",
+        "need none: leave it out.",
     ),
     data: Path | None = o.argument(None, help=o.DATA_HELP),
     pairs: Path | None = o.PAIRS,
@@ -97,6 +97,7 @@ def find_duplicates(
         raise UserError("--why: say --candidates too, whose lines it explains.")
     if sum([everything, candidates, canonical]) > 1:
         raise UserError("--all, --candidates and --canonical: give one of them.")
+    model = model or NONE
     task = _find_task(model, data, choice)
     if task is None:
         of_records = {
@@ -315,10 +316,9 @@ def _say_found(
 
 
 def link_files(
-    model: Path = o.argument(
-        ...,
-        help="A matcher that --save has written. Leave it out, or say 'none', to learn from "
-        "the two tables.",
+    model: Path | None = o.argument(
+        None,
+        help="A matcher that --save has written. Leave it out to learn from the two tables.",
     ),
     left: Path | None = o.argument(None, help="Records, in files as of nearkin duplicates."),
     right: Path | None = o.argument(None, help="Those that they are to be found among."),
@@ -351,7 +351,7 @@ def link_files(
     like.
     """
     _check_save(save, out)
-    task = find_link_task(model, left, right)
+    task = find_link_task(model or NONE, left, right)
     one, other = open_both(task, choice, sides)
     ids = one.shown_ids(), other.shown_ids()
     along = _carry_from_both(one, other, carry)
@@ -411,9 +411,10 @@ def _say_contradictions(report: MatchReport, name: Callable[[int], str]) -> None
 def find_link_task(model: Path, left: Path | None, right: Path | None) -> RecordTask:
     """Find the two files and the matcher that were named, of which the last may be left out."""
     if left is None:
+        known = Path("people.csv") if model == NONE else model
         raise UserError(
-            f"Missing argument 'RIGHT': name two tables, such as {model} and more.csv. Within one: "
-            f"nearkin duplicates {model}"
+            f"Missing argument 'RIGHT': name two tables, such as {known} and more.csv. Within one: "
+            f"nearkin duplicates {known}"
         )
     if right is None:
         if model == NONE or models.open_matcher(model) is not None:

@@ -75,8 +75,8 @@ _MOST_WRONG = 10
 
 
 def suggest(
-    model: Path = o.argument(
-        ...,
+    model: Path | None = o.argument(
+        None,
         help="A model that fit has written, or a matcher of records that duplicates --save has. "
         "Leave it out to begin from the table, or from two tables whose records are to be linked.",
     ),
@@ -142,7 +142,7 @@ def suggest(
     if ask:
         claim_standard_input("the answers")
     out = outputs.Output(None if ask else output, as_json=as_json, force=force, quote=quote)
-    task = _find_task(model, data, right)
+    task = _find_task(model or NONE, data, right)
     is_linked = len(task.files) == 2
     if not is_linked:
         remedy = "this is for links between two tables."
