@@ -69,11 +69,9 @@ from nearkin.storage.schema import floats, maybe, numbers, positive, real, tuple
 
 # Rows that the learned width is judged by as a rule: bounds memory and time, not tuned.
 _WIDTH_POINTS = 200
-# Data-dependent family: eigenvalue cut-off of the kernel, how many smoothest functions of it are
-# its directions (n_vectors, if that is more), and most landmarks. Chosen on MNIST and optdigits
-# (benchmarks/papers/lu2009_geometry_aware); most coordinates of all rows bound memory, by hand.
-_RANK_TOL = 1e-4
-_BENT_FUNCTIONS, _MOST_LANDMARKS = 50, 2000
+# Data-dependent family: eigenvalue cut-off of the kernel and most landmarks. Chosen on MNIST and
+# optdigits (benchmarks/papers/lu2009_geometry_aware); most coordinates of all rows bound memory.
+_RANK_TOL, _MOST_LANDMARKS = 1e-4, 2000
 _MOST_NUMBERS = 100_000_000
 # Bounds on a graph, as percentiles of distances between random rows, from pairs of this weight on.
 # Chosen on sets to tune on (benchmarks/papers/lu2009_geometry_aware, bounds): few pairs teach more
@@ -262,10 +260,11 @@ class GeometryAware(MetricMixin, BaseEstimator):
         ``"spectral"``: sums of smooth functions, the smoother the more weight. New rows get their
         coordinates from their nearest training rows.
         ``"data_dependent"``: a kernel bent by a penalty on what is rough on the graph, along the
-        50 functions of it that are smoothest. It is a kernel for new rows by its own nature.
+        functions of it that are smoothest. It is a kernel for new rows by its own nature.
         ``"rbf"``: no graph, but an rbf kernel whose width is learned.
     n_vectors : int, default=20
-        Smooth functions; all that there are if that is less.
+        Smooth functions; all that there are if that is less. In the data-dependent family those of
+        the graph, by which a penalty is learned, and those of the kernel.
     coordinates : {"laplacian", "lle", "isomap"}, default="laplacian"
         Where they come from: eigenvectors of the graph's Laplacian, locally linear embedding, or
         Isomap (O(n²) memory or more for these two).
@@ -510,7 +509,7 @@ class GeometryAware(MetricMixin, BaseEstimator):
         Phi = extension.embed(X, directions).astype(np.float64)
         # Of the kernel only where it is smoothest along the graph: that subspace, as it lies in S.
         L = laplacian(W, normalized=self.normalized)
-        smoothest = find_bent_functions(Phi, L, max(_BENT_FUNCTIONS, self.n_vectors))[1]
+        smoothest = find_bent_functions(Phi, L, self.n_vectors)[1]
         basis = np.linalg.qr(smoothest)[0]
         directions, F = directions @ basis, Phi @ basis
         family = DataDependentFamily.on_graph(F, self.eigenvalues_, V, self.beyond)
