@@ -153,6 +153,13 @@ def _presses() -> str:
     )
 
 
+def _groups() -> str:
+    table = published("teaching/GROUPS.md", "Points by the group that the studio colours them by")
+    right = {row[0]: row[5] for row in table.rows if row[1] == "40"}
+    told = ", ".join(f"{name} {share}" for name, share in right.items())
+    return f"Share of points coloured rightly after 40 key presses: {told}."
+
+
 def _studio() -> str:
     table = published("studio/RESULTS.md", "Milliseconds from an answer")
     told = [f"{row[5]} ms for {row[0]}" for row in table.rows if row[1] == "points at rest"]
@@ -231,6 +238,7 @@ BLOCKS = {
             "outlook": ("What ten more answers gain", _outlook),
             "answer_intervals": ("Who is how often wrong", _answerers),
             "presses": ("Key presses", _presses),
+            "groups": ("Groups by key presses", _groups),
             "studio": ("The studio in a browser", _studio),
             "studio_map": ("The map of the studio", _studio_map),
         }

@@ -56,9 +56,9 @@ class Studio:
         found: dict[str, Any] = self.get("/api/lesson")["state"]
         return found
 
-    def layout(self, name: str) -> tuple[int, np.ndarray]:
-        """Version and coordinates of the "euclidean" or "learned" layout."""
-        reply = self.client.get(f"/api/layouts/{name}")
+    def layout(self) -> tuple[int, np.ndarray]:
+        """Version and coordinates of the rows along the principal axes."""
+        reply = self.client.get("/api/layout")
         reply.raise_for_status()
         (version,) = struct.unpack_from("<I", reply.content)
         return version, np.frombuffer(reply.content, dtype="<f4", offset=8).reshape(-1, 2)

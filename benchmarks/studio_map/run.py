@@ -85,7 +85,7 @@ def followed(name: str) -> tuple[dict[str, Any], np.ndarray, np.ndarray]:
     row = {
         "set": name,
         "rows": len(X),
-        "axes": accuracy(lesson.layout("learned")["coordinates"], y),
+        "axes": accuracy(lesson.layout()["coordinates"], y),
         "map": accuracy(found["coordinates"], y),
         "first": first,
         "starts": starts,

@@ -121,8 +121,8 @@ const requests = {
   learnFrom: (columns: string[], standardise: boolean | null) =>
     post<Columns>("learned-columns", { columns, standardise }),
 
-  async layout(name: "learned"): Promise<Layout> {
-    const response = await request(address(`layouts/${name}`));
+  async layout(): Promise<Layout> {
+    const response = await request(address("layout"));
     return decodeLayout(await unlessGone(response.arrayBuffer()));
   },
 

@@ -143,7 +143,7 @@ async function reload(model: Model): Promise<void> {
     } else acceptState(model, lesson.state);
     const [report, learned, known] = await Promise.all([
       api.report(),
-      api.layout("learned"),
+      api.layout(),
       api.known(),
     ]);
     model.report.set(report);

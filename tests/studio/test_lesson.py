@@ -261,7 +261,7 @@ def test_odd_data(rows, learner, standardise):
                 continue
             lesson.answer(i, j, same)
             check_shown(lesson)
-        assert np.isfinite(lesson.layout("euclidean")["coordinates"]).all()
+        assert np.isfinite(lesson.layout()["coordinates"]).all()
         for what in ("pairs", "embedding", "groups", "model"):
             assert lesson.export(what)[1]
         assert np.isfinite(lesson.metric.transform(rows)).all()
@@ -452,16 +452,13 @@ def test_colourings():
     assert (len(found), found[-1]) == (51, "(others)")
 
 
-def test_layouts(lesson):
-    assert lesson.layout("learned")["version"] == 0
+def test_a_layout_is_that_of_the_last_metric(lesson):
+    assert lesson.layout()["version"] == 0
     lesson.answer(0, 1, True)
-    assert lesson.layout("learned")["version"] == 0  # until it is placed
+    assert lesson.layout()["version"] == 0  # until it is placed
     lesson.place()
-    assert lesson.layout("learned")["version"] == 1
-    for name in ("euclidean", "learned"):
-        assert (lesson.layout(name)["coordinates"] ** 2).sum(axis=1).mean() == pytest.approx(1)
-    with pytest.raises(ValueError, match="no layout 'x'"):
-        lesson.layout("x")
+    assert lesson.layout()["version"] == 1
+    assert (lesson.layout()["coordinates"] ** 2).sum(axis=1).mean() == pytest.approx(1)
 
 
 @each("learner", [LMNN(), Euclidean(), KernelBeta, "KernelBeta"], ids=str)

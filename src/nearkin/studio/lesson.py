@@ -161,8 +161,7 @@ class Lesson:
         try:
             self._book.continue_from(entries)
             plane = scale_to_unit_size(PlainView(self._rows).coordinates())
-            self._euclidean = plane.astype(np.float32)
-            self._pictures = PictureSeries(self._euclidean)
+            self._pictures = PictureSeries(plane.astype(np.float32))
             told = self._book.known.told
             first = learn_first(self._learner, self._rows, told)
             self._seen = self._pictures.take(first, told)
@@ -621,14 +620,10 @@ class Lesson:
         about = self._looks.about(None if path is None else path.name)
         return about | {"by": self._by, "review": self._review is not None}
 
-    def layout(self, name: str) -> dict[str, Any]:
-        """Coordinates of the rows in the ``"euclidean"`` picture, or the last ``"learned"`` one."""
-        if name == "euclidean":
-            return {"version": 0, "coordinates": self._euclidean}
-        if name == "learned":
-            seen = self._seen
-            return {"version": seen.learned.version, "coordinates": seen.coordinates}
-        raise InputError(f"there is no layout {name!r:.60}: euclidean and learned there are.")
+    def layout(self) -> dict[str, Any]:
+        """Return the last picture: ``version`` of its metric, and ``coordinates`` of the rows."""
+        seen = self._seen
+        return {"version": seen.learned.version, "coordinates": seen.coordinates}
 
     def colouring(self, key: str) -> dict[str, Any]:
         """Colour values of all rows by a column, with the legend.

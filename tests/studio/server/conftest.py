@@ -180,7 +180,7 @@ class StubLesson:
     def recall(self):
         return iter(())
 
-    def layout(self, name):
+    def layout(self):
         return {"version": self.version, "coordinates": self.coordinates()}
 
     n_arranged = 0

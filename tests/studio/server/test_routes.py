@@ -36,12 +36,10 @@ def test_what_there_is_to_look_at(client):
     assert (about["n_rows"], about["n_total"], about["n_features"]) == (40, 40, 2)
     assert about["nearkin"] == nk.__version__
     assert about["state"]["n_answers"] >= 0
-    for name in ("euclidean", "learned"):
-        content = client.get(f"/api/layouts/{name}").content
-        assert len(content) == 8 + 40 * 2 * 4
-        assert content[4:8] == bytes([0, 100, 0, 0])  # principal axes, which are there at once
-        assert np.isfinite(np.frombuffer(content, "<f4", offset=8)).all()
-    assert client.get("/api/layouts/other").status_code == 422
+    content = client.get("/api/layout").content
+    assert len(content) == 8 + 40 * 2 * 4
+    assert content[4:8] == bytes([0, 100, 0, 0])  # principal axes, which are there at once
+    assert np.isfinite(np.frombuffer(content, "<f4", offset=8)).all()
 
 
 def test_records(client):
@@ -72,7 +70,7 @@ def test_colourings(client):
 
 
 def test_answers_undone_and_done_again(fresh):
-    assert struct.unpack_from("<I", fresh.get("/api/layouts/learned").content)[0] == 0
+    assert struct.unpack_from("<I", fresh.get("/api/layout").content)[0] == 0
     assert fresh.post("/api/undo").status_code == 409
     assert fresh.post("/api/redo").status_code == 409
     first = fresh.post("/api/answers", json={"left": 0, "right": 1, "same": True}).json()

@@ -135,7 +135,7 @@ def test_an_answer_may_take_its_time():
 def asking_for_much(studio):
     """A connection to a studio of many rows that has asked where these are."""
     connection = studio.connected()
-    line = f"GET /api/layouts/learned HTTP/1.1\r\nHost: {studio.host}\r\n"
+    line = f"GET /api/layout HTTP/1.1\r\nHost: {studio.host}\r\n"
     connection.sendall(f"{line}X-Nearkin-Token: {studio.token}\r\n\r\n".encode())
     return connection
 

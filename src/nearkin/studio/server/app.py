@@ -485,10 +485,10 @@ def _add_looks(app: FastAPI, room: Room) -> None:
         own = {"state": lesson.state(), "nearkin": __version__, "run": room.run}
         return PlainJSON({**about, **own})
 
-    @app.get("/api/layouts/{name}")
-    def layout(name: Literal["euclidean", "learned"]) -> Response:
+    @app.get("/api/layout")
+    def layout() -> Response:
         """Reply the coordinates of all rows."""
-        return reply_bytes(encode_layout(lesson.layout(name)))
+        return reply_bytes(encode_layout(lesson.layout()))
 
     @app.get("/api/known")
     def known() -> Response:

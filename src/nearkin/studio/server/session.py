@@ -480,7 +480,7 @@ class Room:
             return
         mailbox.follows = choice
         if choice == "axes":
-            mailbox.put("layout", encode_layout(self.lesson.layout("learned")))
+            mailbox.put("layout", encode_layout(self.lesson.layout()))
         elif self._map is not None:
             mailbox.put("map", self._map)
         self._refits.want_maps(self.live.are_there("neighbors"))
@@ -513,7 +513,7 @@ class Room:
     def _current_messages(self) -> tuple[str, bytes]:
         """Encode the state and the layout of this moment."""
         state = _encode_message("state", self.lesson.state())
-        return state, encode_layout(self.lesson.layout("learned"))
+        return state, encode_layout(self.lesson.layout())
 
     def look_again(self) -> None:
         """Tell all tabs the state and learn again, since another lesson may have added answers."""

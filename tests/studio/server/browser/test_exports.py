@@ -37,7 +37,7 @@ def test_downloads_are_what_was_taught(tab, demo, tmp_path):
     apart = np.linalg.norm(Z[left] - Z[right], axis=1)
     np.testing.assert_allclose(apart, distances, rtol=0, atol=1e-6 * distances.max())
     # The picture of it is the one that the page shows.
-    _, layout = demo.layout("learned")
+    _, layout = demo.layout()
     np.testing.assert_allclose(table[["x", "y"]], layout, rtol=0, atol=1e-6)
 
     # A lesson that reads the journal has the same metric.

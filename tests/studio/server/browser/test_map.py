@@ -36,14 +36,14 @@ def test_the_map_is_by_neighbours_with_names_or_along_principal_axes(open_tab, d
     choice.select_option(label="Principal axes")
     tab.press("Escape")
     tab.settle()
-    _, axes = demo.layout("learned")
+    _, axes = demo.layout()
     assert procrustes(tab.positions(), axes)[2] < 1e-9
     assert accuracy(tab.positions()) < 0.9
     # The choice is kept, and answers move whatever is shown.
     tab.reload(0)
     version = Oracle().teach(demo, 1)
     tab.settle(version)
-    assert procrustes(tab.positions(), demo.layout("learned")[1])[2] < 1e-9
+    assert procrustes(tab.positions(), demo.layout()[1])[2] < 1e-9
     tab.press("i")
     choice.select_option(label="Neighbours")
     tab.press("Escape")
