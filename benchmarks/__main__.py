@@ -16,6 +16,7 @@ BENCHMARKS = {
     "shi2011_generative": "benchmarks.papers.shi2011_generative.run",
     "few_pairs": "benchmarks.few_pairs.run",
     "must_links": "benchmarks.few_pairs.must_links",
+    "constants": "benchmarks.few_pairs.constants",
     "candidates": "benchmarks.few_pairs.candidates",
     "neighbours": "benchmarks.few_pairs.neighbours",
     "distilled": "benchmarks.few_pairs.distilled",

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from benchmarks.few_pairs import candidates, distilled, neighbours
+from benchmarks.few_pairs import candidates, constants, distilled, neighbours
 from nearkin.learners import selection
 from tests.cases import each
 
 
-@each("module", [candidates, distilled, neighbours])
+@each("module", [candidates, constants, distilled, neighbours])
 def test_a_page_shows_what_is_stored(module):
     stored = module.RAW.with_name(f"{module.RAW.stem.upper()}.md").read_text()
     assert module.page().markdown() == stored
