@@ -420,6 +420,12 @@ class JudgedTable:
         """The candidates."""
         return self.work.candidates.pairs
 
+    def doubting(self, doubt: Doubles) -> JudgedTable:
+        """The same with other doubts, on which scores do not depend."""
+        found = replace(self, doubt=doubt)
+        found.__dict__["scores"] = self.scores
+        return found
+
     @cached_property
     def scores(self) -> Doubles:
         """What the model says of each candidate, whatever was answered."""
@@ -689,7 +695,7 @@ def doubt_answers(judged: JudgedTable, odds: Doubles) -> Doubles:
     known, rate = judged.known, max(judged.matching.error_rate, _LEAST_RATE)
     if not len(known.same):
         return np.zeros(0)
-    free = replace(judged, doubt=np.ones(len(known.same)))
+    free = judged.doubting(np.ones(len(known.same)))
     by_groups = np.where(
         known.same > 0.5,
         _mean_of_others(free.groups(), judged, known.pairs),

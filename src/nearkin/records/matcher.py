@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import copy
-from dataclasses import replace
 from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar, Self
@@ -150,6 +149,8 @@ _REVERSED = (
 _AT_RANDOM = 300
 # What answers lead to is learned from in its turn, as long as it is so many times as much.
 _ROUNDS, _GROWN = 4, 1.05
+# Candidates above which that takes too long.
+_MANY = 1_000_000
 
 
 @stored(
@@ -809,7 +810,7 @@ class RecordMatcher(WholeState, BaseEstimator):
         if look_reversed(without_answers(plan, agreement).scores(plan, told), known.same):
             notice(_REVERSED, TableWarning)
         judged = JudgedTable(self.matching_, work, known, np.zeros(len(known.same)), work.copies)
-        for _ in range(_ROUNDS):
+        for _ in range(_ROUNDS if len(work.candidates) <= _MANY else 1):
             before, doubted = len(work.candidates), judged.doubted
             chosen = draw_some(before, np.random.RandomState(seed))
             chosen = chosen[judged.open[chosen]]
@@ -823,7 +824,7 @@ class RecordMatcher(WholeState, BaseEstimator):
             if len(known.same):
                 work = expand(work, self.matching_, scores_of(self.matching_, work), seed)
             judged = JudgedTable(self.matching_, work, known, judged.doubt, work.copies)
-            judged = replace(judged, doubt=doubt_answers(judged, held_out))
+            judged = judged.doubting(doubt_answers(judged, held_out))
             grown = len(work.candidates) > _GROWN * before
             if not grown and (judged.doubted == doubted).all():
                 break
