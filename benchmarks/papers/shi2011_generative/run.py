@@ -45,16 +45,13 @@ PARTS: dict[str, ModuleType] = {
     "map of digits": digits_map,
     "large": large,
 }
-# The first thirty splits of this set are hard ones: Euclidean neighbours err far more on them.
-MORE_SPLITS = {("plain", "ida_image"): 90, ("small", "ida_image"): 90}
 
 
 def run(draws: int) -> None:
     """Measure everything; ``draws`` limits the numbers of splits, 10 leaves them as they are."""
     for name, part in PARTS.items():
         for data in part.DATA:
-            most = MORE_SPLITS.get((name, data), part.SPLITS)
-            measure(name, data, most if draws == 10 else min(draws, most))
+            measure(name, data, part.SPLITS if draws == 10 else min(draws, part.SPLITS))
     digits_map.pictures(FOLDER)
 
 
