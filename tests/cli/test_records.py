@@ -84,7 +84,7 @@ def test_groups_of_records_need_no_model(run, people):
     assert f"{len(members)} groups with {len(found)} records" in result.err
     assert "precision and recall are not known yet: " in result.err
     assert "recall" in result.err
-    assert ", by 20 answers" in result.err
+    assert "; what was found is by 20 answers" in result.err
     assert "for each record, among them a share of" in result.err
     assert kept_by(found)
 
@@ -491,6 +491,20 @@ def test_answers_about_records_stay_when_it_is_stopped(program, people, tmp_path
         asking.terminate()
         asking.wait(PATIENCE)
     assert len((tmp_path / "said.csv").read_text().splitlines()) == 3
+
+
+def test_records_that_are_all_equal_are_one_group(run, tmp_path):
+    for n in (2, 5):
+        write_csv(tmp_path / "b.csv", ["name", "town"], [["Ann", "X"]] * n)
+        assert [one["group"] for one in run("duplicates", "b.csv").records] == ["0"] * n
+
+
+def test_where_no_two_are_alike_nothing_is_recommended(run, tmp_path):
+    write_csv(tmp_path / "b.csv", ["name", "town"], [["Ann", "X"], ["Bob", "Y"], ["Cid", "Z"]])
+    told = run("duplicates", "b.csv").err.splitlines()
+    assert "there is nothing to ask" in told[-1]
+    assert "there is nothing to ask" in run("suggest", "b.csv").err
+    assert "there is nothing more to ask" in run("suggest", "b.csv", "--ask").err
 
 
 def test_questions_are_those_of_the_matcher(run, people):

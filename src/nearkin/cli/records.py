@@ -289,10 +289,15 @@ def _say_found(
     """Say what is to be expected of what was found, and whether that can be promised."""
     report = matcher.report_ if task.matcher is None else None
     n_answers = 0 if report is None else report.n_same + report.n_different
-    by = f", by {counted(n_answers, 'answer')}" if n_answers else ""
-    say(describe_figures(found) + by)
+    by = f"by {counted(n_answers, 'answer')}" if n_answers else ""
+    known = not (found.precision.more and found.recall.more)
+    joint = (", " if known else "; what was found is ") if by else ""
+    say(f"{describe_figures(found)}{joint}{by}")
     if report is None:
         say("note: this supposes that these records are like those that the matcher learned from.")
+        return
+    if not report.n_candidates:
+        say("note: no two records are so alike that they are compared: there is nothing to ask.")
         return
     per_record = 2 * report.n_candidates / max(report.n_records, 1)
     say(

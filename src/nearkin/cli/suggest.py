@@ -187,6 +187,8 @@ def suggest(
             say(f"next: {next_command(command, *task.files, *written)}")
         return
     ends = asker.next(n)
+    if not len(ends):
+        say("note: there is nothing to ask.")
     left, right_ids = (ids.take(ends[:, side]) for side in (0, 1))
     out.write(outputs.table_of({"left": left, "right": right_ids, "same": [""] * len(ends)}))
 
@@ -509,6 +511,7 @@ def ask_in_terminal(
         while len(asked) < most:
             rows = again or asker.next_one()
             if rows is None:
+                say("note: there is nothing more to ask.")
                 break
             names = ids[rows[0]].as_py(), ids[rows[1]].as_py()
             _show(f"{len(asked) + 1} of {most}", names, rows, shown, marked)

@@ -53,7 +53,7 @@ from nearkin.cli.files.output import refuse_clash
 from nearkin.errors import counted
 from nearkin.rows.backends import Block
 from nearkin.rows.streams import RowStream, open_npy, open_stream
-from nearkin.tables.reading import Column, read_columns, recognise_id_name
+from nearkin.tables.reading import Column, recognise_id_name
 
 if TYPE_CHECKING:
     from nearkin.records.matcher import RecordMatcher
@@ -761,7 +761,7 @@ def open_records_of(
 def columns_to_compare(records: RecordTable, choice: Choice) -> list[Column]:
     """Columns of records with their kinds, stated by the user or recognised and reported."""
     stated = stated_kinds(choice, records.compared, records.file)
-    return _say_kinds_of(read_columns(records.cells, stated, choice.dates))
+    return _say_kinds_of(comparisons.columns_given(records.cells, stated, choice.dates))
 
 
 def columns_in_common(left: RecordTable, right: RecordTable, choice: Choice) -> list[list[Column]]:
