@@ -170,7 +170,7 @@ def map_tables(rows: list[Row]) -> list[Table]:
         body.append([name, f"{whole:,.0f}", f"{beside:,.0f}", f"{whole / beside:.2f}", one])
     columns = ["", "MetricLearner", "KernelBeta(300)", "ratio", "one row, ms"]
     files = [
-        [row["map"], row["columns"], f"{row['bytes'] / 1e6:.2f}", f"{row['onnx_error']:.0e}"]
+        [row["map"], str(row["columns"]), f"{row['bytes'] / 1e6:.2f}", f"{row['onnx_error']:.0e}"]
         for row in maps
         if row["dtype"] == "float64"
     ]

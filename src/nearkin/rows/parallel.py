@@ -109,6 +109,7 @@ _BLOCK_BYTES = 4 * 2**20
 # Rows of a block at least and at most, chosen by hand.
 _LEAST_ROWS, _MOST_ROWS = 64, 65_536
 _on_one_core: ContextVar[bool] = ContextVar("on_one_core", default=False)
+_rows_of_all: ContextVar[int] = ContextVar("rows_of_all", default=0)
 
 
 def rows_per_block(bytes_per_row: int) -> int:
@@ -186,6 +187,22 @@ def one_core() -> Iterator[None]:
             yield
     finally:
         _on_one_core.reset(before)
+
+
+@contextmanager
+def block_of(n_rows: int) -> Iterator[None]:
+    """Keep to one core, and let :func:`count_all_rows` know how many rows this block is of."""
+    before = _rows_of_all.set(count_all_rows(n_rows))
+    try:
+        with one_core():
+            yield
+    finally:
+        _rows_of_all.reset(before)
+
+
+def count_all_rows(n_rows: int) -> int:
+    """How many rows a call is about, of which these may be a block (:func:`block_of`)."""
+    return max(n_rows, _rows_of_all.get())
 
 
 Item = TypeVar("Item")

@@ -34,7 +34,7 @@ from nearkin._types import Doubles, Floats
 from nearkin.messages import mute_third_party
 from nearkin.rows.backends import evenly_spaced
 from nearkin.rows.distances import FAR
-from nearkin.rows.parallel import REORDER, compiled, one_thread, split_range
+from nearkin.rows.parallel import REORDER, compiled, count_all_rows, one_thread, split_range
 from nearkin.spaces.kernels import unit_rows
 
 # Conditioning, relative to each neighbour's own squared distance: the usual share of locally linear
@@ -720,7 +720,7 @@ class NearLandmarks:
 
     def are_few(self, n_rows: int) -> bool:
         """Whether so few rows are compared that compiled loops are not worth waiting for."""
-        return n_rows * len(self.points) <= _FEW_DISTANCES
+        return count_all_rows(n_rows) * len(self.points) <= _FEW_DISTANCES
 
     def neighbors_of_few(self, X: Floats) -> tuple[Places, Doubles, Doubles]:
         """Nearest landmarks (n, K) of rows, and half squared feature distances, all by NumPy.

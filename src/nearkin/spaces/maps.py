@@ -29,7 +29,7 @@ from sklearn.utils.extmath import row_norms
 
 from nearkin._types import Floats
 from nearkin.rows import access, backends, validation
-from nearkin.rows.parallel import one_core, run_in_blocks
+from nearkin.rows.parallel import block_of, one_core, run_in_blocks
 from nearkin.rows.scaling import divide_columns
 from nearkin.rows.sparse import is_sparse, to_dense, to_plain
 from nearkin.spaces.feature_space import EXTENSION, Extension
@@ -51,7 +51,7 @@ __all__ = [
 # Rows are taken to lie no farther away than this many widths: squares of sums must not overflow.
 _FAR = 1e100
 # Rows of which the images under several maps are held at a time, on each core. Chosen by hand.
-_BLOCK_ROWS = 2048
+_BLOCK_ROWS = 4096
 # Any of the maps that are stored, as a field of a learner. Others are made of learners that are.
 MAP = a("Identity", "Scaled", "Affine", "ThroughLandmarks", "Displaced", "UnitLength", "Composed")
 
@@ -391,7 +391,11 @@ class Summed:
 
     def _sum_outputs(self, X: Any) -> Any:
         """Apply all maps, and add their outputs."""
-        parts = [one.apply(_check_entering(one, X)) for one in self.maps]
+        if not any(map(_takes_any_rows, self.maps)):
+            X = _check_entering(self, X)
+            parts = [one.apply(X) for one in self.maps]
+        else:
+            parts = [one.apply(_check_entering(one, X)) for one in self.maps]
         if backends.is_foreign(X):
             return sum(parts[1:], start=parts[0])
         plain = [to_plain(Z) for Z in parts]
@@ -491,13 +495,14 @@ def _apply_by_blocks(work: Callable[[Any], Any], X: Any) -> Any:
     if len(X) <= _BLOCK_ROWS:
         with one_core():  # threads of BLAS wait for each other longer than so few rows take
             return work(X)
-    first = work(X[:1])
+    with block_of(len(X)):
+        first = work(X[:1])
     if is_sparse(first):
         return work(X)
     out = np.empty((len(X), first.shape[1]), dtype=first.dtype)
 
     def write_block(rows: slice) -> None:
-        with one_core():  # the others have blocks of their own
+        with block_of(len(X)):  # other cores have blocks of their own
             out[rows] = work(X[rows])
 
     run_in_blocks(write_block, len(X), _BLOCK_ROWS)
