@@ -662,12 +662,12 @@ def _check_journal(path: Path, case: Case) -> str:
         assert path.read_bytes().startswith(lines), "nothing is lost from what is refused: not so"
         return "refused"
     with lesson:
-        entries = lesson.entries
+        entries = [event.entry() for event in lesson.events]
         lesson.answer(0, 1, True)
     if not case["forged"]:
         assert entries == known[: len(entries)], f"a beginning of what was answered: {entries}"
     with Lesson(_records(), journal=path) as again:
-        assert len(again.entries) == len(entries) + 1, "what is answered is kept: not so"
+        assert len(again.events) == len(entries) + 1, "what is answered is kept: not so"
     return "read"
 
 

@@ -82,7 +82,7 @@ class Teacher:
             self.lesson.answer(pair["left"], pair["right"], same, origin, by=by)
         self.presses += 1
         if lie:
-            self.lies.append(len(self.lesson.entries))
+            self.lies.append(len(self.lesson.events))
         self.run = 0 if same else self.run + 1
         self.longest_run = max(self.run, self.longest_run)
         return True

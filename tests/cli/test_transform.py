@@ -13,7 +13,7 @@ from nearkin.errors import InputTypeError
 from nearkin.pairs.pairs import Pairs
 from nearkin.spaces.linalg import principal_coordinates
 from nearkin.storage.files import is_formula, quote_formula, unquote_formula
-from nearkin.studio.reports import clusters_file, pairs_file
+from nearkin.studio.reports import groups_file, pairs_file
 from tests.cases import each
 
 
@@ -246,5 +246,6 @@ def test_the_studio_quotes_and_fit_reads_what_it_wrote(run, tmp_path):
     (tmp_path / name).write_bytes(content)
     assert b"\n'=a,'-b,true" in content
     run("fit", "rows.csv", "--id", "id", "-p", name, "--learner", "rca", "-o", "m.nearkin")
-    _, content = clusters_file(Pairs().must_link[:, 0], [], "=id")
-    assert content == b"'=id,cluster\n"
+    none = Pairs().must_link[:, 0]
+    _, content = groups_file(none, [], none > 0, [], "=id")
+    assert content == b"'=id,group,name,sure\n"

@@ -129,7 +129,7 @@ def test_wrong_choices_are_listed_with_what_was_asked():
     lesson.answer_which(asked["left"], asked["rows"], wrong, True)
     found = lesson.report()["suspects"]
     assert (found[0]["left"], found[0]["right"]) == tuple(sorted((asked["left"], wrong)))
-    assert found[0]["number"] == len(lesson.entries)
+    assert found[0]["number"] == len(lesson.events)
     assert found[0]["which"]["rows"] == asked["rows"]
     assert found[0]["chance_opposite"] > 0.5
     lesson.withdraw_entry(found[0]["number"])

@@ -5,24 +5,53 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nearkin.pairs.pairs import Pairs
 from nearkin.studio.events import (
     MOST_BETWEEN,
-    NOTHING,
     AnswerConflict,
-    Past,
-    after,
+    Change,
+    State,
+    Told,
     check_belief,
     pairs_of_groups,
+    read_event,
 )
+from nearkin.studio.events import after as after_event
 from nearkin.studio.knowledge import build_knowledge
 from tests.cases import each
 
 N_ROWS = 6
+
+
+def after(state, entry, n_rows):
+    return after_event(state, read_event(entry), n_rows)
+
+
+def said_by(state):
+    """All that is said: of pairs, by people of pairs, and of names."""
+    told = {key: told.same for key, told in (state.pairs | state.voices).items()}
+    return told | {(name,): rows for name, rows in state.names.items()}
+
+
 rows = st.integers(0, N_ROWS - 1)
 answers = st.sampled_from([True, False, None])
+people = st.sampled_from([None, "Ann", "Bob"])
 answered = st.builds(
-    lambda i, j, same: {"do": "answer", "left": i, "right": j, "same": same}, rows, rows, answers
+    lambda i, j, same, by: {"do": "answer", "left": i, "right": j, "same": same, "by": by},
+    rows,
+    rows,
+    answers,
+    people,
 )
+chosen = st.builds(
+    lambda i, some, right, same: {
+        "do": "which", "left": i, "rows": some, "right": right, "same": same
+    },
+    rows,
+    st.lists(rows, max_size=3),
+    st.none() | rows,
+    answers,
+)  # fmt: skip
 withdrawn = st.builds(lambda i, j: {"do": "withdraw", "left": i, "right": j}, rows, rows)
 grouped = st.builds(
     lambda first, second, same: {"do": "groups", "first": first, "second": second, "same": same},
@@ -42,12 +71,9 @@ named = st.builds(
     st.lists(rows, max_size=2),
     names,
 )
-triplets = st.tuples(rows, rows, rows)
-ordered = st.builds(lambda some: {"do": "closer", "triplets": some}, st.lists(triplets, max_size=1))
-disordered = st.builds(lambda triplet: {"do": "withdraw", "triplet": triplet}, triplets)
 undone = st.sampled_from([{"do": "undo"}, {"do": "redo"}])
 entries = st.lists(
-    st.one_of(answered, withdrawn, grouped, split, named, ordered, disordered, undone, undone),
+    st.one_of(answered, chosen, withdrawn, grouped, split, named, undone, undone),
     max_size=25,
 )
 
@@ -105,50 +131,49 @@ def applied(known, entry):
         if name is None or instead != name:
             known = {rows: said for rows, said in known.items() if rows != (instead,)}
         return known if name is None else known | {(name,): tuple(sorted(set(entry["rows"])))}
-    if entry["do"] == "closer":
-        if any(len(set(triplet)) < 3 for triplet in entry["triplets"]):
+    if entry["do"] == "which":
+        left, some, right = entry["left"], entry["rows"], entry["right"]
+        if not some or left in some or len(set(some)) < len(some):
             return None
-        known = dict(known)
-        for a, b, c in entry["triplets"]:
-            known.pop((a, c, b), None)
-            known[a, b, c] = 1.0
-        return known
-    if "triplet" in entry:
-        if entry["triplet"] not in known:
+        if (right in some) is not (entry["same"] is True) or (right is None) is entry["same"]:
             return None
-        return {rows: said for rows, said in known.items() if rows != entry["triplet"]}
+        if right is not None and right not in some:
+            return None
+        said = {row: entry["same"] and row == right for row in some}
+        return known | {tuple(sorted((left, row))): one for row, one in said.items()}
     i, j = sorted((entry["left"], entry["right"]))
     if i == j:
         return None
     if entry["do"] == "answer":
-        return known | {(i, j): entry["same"]}
+        told = {(i, j): entry["same"]}
+        return known | told | ({(i, j, entry["by"]): entry["same"]} if entry["by"] else {})
     if (i, j) not in known:
         return None
-    return {pair: same for pair, same in known.items() if pair != (i, j)}
+    return {key: same for key, same in known.items() if key[:2] != (i, j)}
 
 
 @given(entries)
 def test_history_is_what_a_replay_from_the_start_gives(series):
-    past, accepted = Past(), []
+    past, accepted = State(), []
     for entry in series:
-        before = past, dict(past.answers)
+        before = past, said_by(past)
         try:
             past = after(past, entry, N_ROWS)
         except ValueError:
             accepted.append(False)
         else:
             accepted.append(True)
-        assert before[0].answers == before[1]  # nothing that was known before is changed
+        assert said_by(before[0]) == before[1]  # nothing that was known before is changed
     known, possible, can_undo, can_redo = replayed(series)
     assert accepted == possible
-    assert past.answers == known
+    assert said_by(past) == known
     assert (bool(past.undo), bool(past.redo)) == (can_undo, can_redo)
 
 
 @given(entries)
 def test_undoing_all_and_doing_all_again(series):
-    past = Past({(0, 1): True})
-    states = [past.answers]
+    past = State({(0, 1): Told(True)})
+    states = [past]
     for entry in series:
         if entry["do"] in ("undo", "redo"):
             continue
@@ -156,13 +181,13 @@ def test_undoing_all_and_doing_all_again(series):
             past = after(past, entry, N_ROWS)
         except ValueError:
             continue
-        states.append(past.answers)
+        states.append(past)
     for state in reversed(states):
-        assert past.answers == state
+        assert (past.pairs, past.voices, past.names) == (state.pairs, state.voices, state.names)
         if past.undo:
             past = after(past, {"do": "undo"}, N_ROWS)
     for state in states:
-        assert past.answers == state
+        assert (past.pairs, past.voices, past.names) == (state.pairs, state.voices, state.names)
         if past.redo:
             past = after(past, {"do": "redo"}, N_ROWS)
 
@@ -190,27 +215,25 @@ def test_undoing_all_and_doing_all_again(series):
 )
 def test_what_is_not_possible(entry, error, words):
     with pytest.raises(error, match=words):
-        after(Past(), entry, 3)
+        after(State(), entry, 3)
 
 
 def test_same_groups_are_tied_together():
-    links, n_possible = pairs_of_groups([5, 3, 3], [9, 1], True, 10)
+    links = pairs_of_groups([5, 3, 3], [9, 1], True, 10)
     assert links.tolist() == [[3, 5], [3, 9], [1, 9]]  # in the order that they are given in
-    assert n_possible == 6
 
 
 @given(st.integers(1, 400), st.integers(1, 400))
 def test_many_pairs_are_drawn_evenly(n_first, n_second):
     first, second = np.arange(n_first), np.arange(n_first, n_first + n_second)
-    links, n_possible = pairs_of_groups(first, second, False, n_first + n_second)
-    assert n_possible == n_first * n_second
-    assert len(links) == len(np.unique(links, axis=0)) == min(n_possible, MOST_BETWEEN)
+    links = pairs_of_groups(first, second, False, n_first + n_second)
+    assert len(links) == len(np.unique(links, axis=0)) == min(n_first * n_second, MOST_BETWEEN)
     for count in (np.bincount(links[:, 0]), np.bincount(links[:, 1])[n_first:]):
         assert count.max() - count.min() <= 1
 
 
 def said(*answers):
-    past = Past()
+    past = State()
     for left, right, same in answers:
         past = after(past, {"do": "answer", "left": left, "right": right, "same": same}, 10)
     return past
@@ -238,22 +261,23 @@ def test_what_an_entry_has_changed():
         ("nothing", True, True),  # said already
         ("nothing", False, False),
         ("different", None, False),
-        ("unsure", NOTHING, False),
+        ("unsure", "nothing", False),
     ],
 )
 def test_what_is_believed_must_be_so_unless_the_same_is_said(before, to_say, fits):
-    answers = said((1, 2, True)).answers
+    state = said((1, 2, True))
+    change = Change({(1, 2): None if to_say == "nothing" else Told(to_say)})
     if fits:
-        check_belief(answers, [((1, 2), to_say)], before)
+        check_belief(state, change, before)
         return
     with pytest.raises(AnswerConflict, match="same was said of rows 1 and 2 meanwhile") as caught:
-        check_belief(answers, [((1, 2), to_say)], before)
+        check_belief(state, change, before)
     assert caught.value.said == "same"
 
 
 def test_conflicts_of_groups_are_counted():
-    answers = said((1, 2, True), (3, 4, False)).answers
-    change = [((1, 2), False), ((3, 4), False), ((5, 6), False)]
+    answers = said((1, 2, True), (3, 4, False))
+    change = Change(dict.fromkeys([(1, 2), (3, 4), (5, 6)], Told(False)))
     with pytest.raises(AnswerConflict, match=r"of 1 of these 3 pairs .* rows 1 and 2, same"):
         check_belief(answers, change, "nothing")
     with pytest.raises(ValueError, match="before must be one of"):
@@ -262,20 +286,20 @@ def test_conflicts_of_groups_are_counted():
 
 def test_a_split_ties_its_rows_and_parts_them_from_the_rest():
     split = {"do": "split", "first": [5, 1, 3], "second": [2, 4], "by": "Ann"}
-    past = after(Past(), split, N_ROWS)
-    pairs = {rows: said for rows, said in past.answers.items() if len(rows) == 2}
-    must = {rows for rows, said in pairs.items() if said}
+    past = after(State(), split, N_ROWS)
+    pairs = past.pairs
+    must = {rows for rows, told in pairs.items() if told.same}
     assert must == {(1, 5), (1, 3)}
     assert set(pairs) - must == {tuple(sorted((a, b))) for a in (1, 3, 5) for b in (2, 4)}
-    assert past.answers[1, 3, "Ann"] is True
-    assert past.answers[1, 2, "Ann"] is False
+    assert past.voices[1, 3, "Ann"].same is True
+    assert past.voices[1, 2, "Ann"].same is False
     # One step takes all of it back.
-    assert after(past, {"do": "undo"}, N_ROWS).answers == {}
-    alone = after(Past(), {"do": "split", "first": [1], "second": [2]}, N_ROWS)
-    assert alone.answers == {(1, 2): False}
+    assert said_by(after(past, {"do": "undo"}, N_ROWS)) == {}
+    alone = after(State(), {"do": "split", "first": [1], "second": [2]}, N_ROWS)
+    assert said_by(alone) == {(1, 2): False}
     for first, second in (([], [1]), ([1], []), ([1, 2], [2]), ([1], [N_ROWS])):
         with pytest.raises(ValueError, match=r"group|row"):
-            after(Past(), {"do": "split", "first": first, "second": second}, N_ROWS)
+            after(State(), {"do": "split", "first": first, "second": second}, N_ROWS)
 
 
 @each(
@@ -294,14 +318,14 @@ def test_a_split_ties_its_rows_and_parts_them_from_the_rest():
 )
 def test_a_name_that_no_group_can_have_is_refused(wrong):
     with pytest.raises((ValueError, TypeError), match=r"name|called|row"):
-        after(Past(), {"do": "name", **wrong}, N_ROWS)
+        after(State(), {"do": "name", **wrong}, N_ROWS)
 
 
 def test_names_are_known_with_their_rows_and_are_no_pairs():
-    past = after(Past(), {"do": "name", "name": " cats ", "rows": [3, 1, 1]}, N_ROWS)
-    assert past.answers == {("cats",): (1, 3)}
+    past = after(State(), {"do": "name", "name": " cats ", "rows": [3, 1, 1]}, N_ROWS)
+    assert past.names == {"cats": (1, 3)}
     assert past.changes() == []
     past = after(past, {"do": "answer", "left": 0, "right": 1, "same": True, "by": "Ann"}, N_ROWS)
-    known = build_knowledge(past, 2, N_ROWS, {})
-    assert {name: rows.tolist() for name, rows in known.names.items()} == {"cats": [1, 3]}
+    known = build_knowledge(past, 2, N_ROWS, {}, Pairs())
+    assert known.events.names == {"cats": (1, 3)}
     assert known.state()["n_answers"] == 1

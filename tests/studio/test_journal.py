@@ -197,7 +197,7 @@ def test_entries_in_memory():
     for entry in ENTRIES:
         entries.append(entry)
     entries.close()
-    assert entries.entries == ENTRIES
+    assert entries.events == ENTRIES
 
 
 @each("content", [b"a,b\n1,2\n", b"PAR1", b"{", b'{"check":"', b"\n", b"{}\n"])

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from nearkin import Pairs
+from nearkin.studio.events import Name, Split
 from nearkin.studio.journal import FORMAT, JournalError, RecordKeys, is_about, line_of, read_lines
 from nearkin.studio.lesson import Lesson
 from nearkin.studio.records import identity_of, records_of
@@ -111,20 +112,20 @@ def test_answers_survive_other_columns_to_learn_from(taught):
 def test_names_of_groups_survive(tmp_path):
     frame, path = table(), tmp_path / "answers.jsonl"
     with opened(frame, path) as lesson:
-        lesson._change({"do": "name", "name": "cats", "rows": [1, 2, 3], "instead": None})
-        lesson._change({"do": "split", "first": [4, 5], "second": [6], "origin": "group"})
+        lesson._change(Name(name="cats", rows=[1, 2, 3]))
+        lesson._change(Split(first=[4, 5], second=[6], origin="group"))
     turned = frame[::-1].reset_index(drop=True)
     with opened(turned, path) as lesson:
-        assert lesson._book.known.names["cats"].tolist() == [26, 27, 28]
+        assert lesson._book.known.events.names["cats"] == (26, 27, 28)
         found = names(turned, lesson.known())
         assert found["must_link"] == {frozenset(("name 4", "name 5"))}
     # Of those that are gone, the others keep the name; a group of which nobody is here waits.
     with opened(frame[3:].reset_index(drop=True), path) as lesson:
-        assert lesson._book.known.names["cats"].tolist() == [0]
+        assert lesson._book.known.events.names["cats"] == (0,)
     with opened(frame[4:].reset_index(drop=True), path) as lesson:
-        assert not lesson._book.known.names
+        assert not lesson._book.known.events.names
     with opened(frame, path) as lesson:
-        assert lesson._book.known.names["cats"].tolist() == [1, 2, 3]
+        assert lesson._book.known.events.names["cats"] == (1, 2, 3)
 
 
 def test_what_is_said_of_records_that_are_gone_is_kept_and_told(taught):

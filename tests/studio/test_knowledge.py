@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nearkin.pairs.answers import UNNAMED
-from nearkin.studio.events import NOTHING, Past, after
+from nearkin.studio.events import State, Told, read_event
+from nearkin.studio.events import after as after_event
 from nearkin.studio.knowledge import (
     Spoken,
     count_answers,
@@ -21,6 +22,11 @@ from nearkin.studio.knowledge import (
     telling_pairs,
 )
 from tests.cases import each
+
+
+def after(state, entry, n_rows):
+    return after_event(state, read_event(entry), n_rows)
+
 
 LABELS = st.lists(st.integers(-1, 4), min_size=1, max_size=25)
 
@@ -100,19 +106,19 @@ ANSWERS = st.lists(
 
 @given(ANSWERS)
 def test_groups_keep_their_numbers_as_answers_come_and_are_undone(answers):
-    past, seen = Past(), [{}]
+    past, seen = State(), [{}]
     for left, right, same in answers:
         said = {"do": "answer", "left": left, "right": right, "same": same}
         past = after(past, said, n_rows=8)
         before, now = seen[-1], number_rows(past)
         seen.append(now)
-        again = past.undo[-1].back[0][1] is not NOTHING  # this pair had an answer before
+        again = next(iter(past.back.pairs.values())) is not None  # this pair had an answer before
         for row, number in before.items():
             # A group that was there has its number, or that of an older one that it is part of now.
             assert again or now[row] <= number
         # Rows that are tied have one number.
-        for (i, j), tied in past.answers.items():
-            assert not tied or now[i] == now[j]
+        for (i, j), told in past.pairs.items():
+            assert not told.same or now[i] == now[j]
     # Whatever was undone, groups are as they were; so they are after a restart.
     for expected in reversed(seen[:-1]):
         past = after(past, {"do": "undo"}, n_rows=8)
@@ -139,7 +145,7 @@ def test_rows_alone_are_groups_if_they_differ_from_all():
 
 
 def past_of(*entries):
-    past = Past()
+    past = State()
     for entry in entries:
         past = after(past, entry, n_rows=20)
     return past
@@ -156,10 +162,10 @@ def test_an_answer_is_one_whatever_it_says_of_how_many_pairs():
         {"do": "answer", "left": 3, "right": 4, "same": False, "by": "Bob"},
         which(8, [0, 1], None),
     )
-    numbers = [(one.number, one.by, len(one.said)) for one in list_spoken(past, 20)]
+    numbers = [(one.number, one.by, len(one.said)) for one in list_spoken(past)]
     assert numbers == [(1, "Ann", 3), (2, "Bob", 1), (3, UNNAMED, 2)]
     # Of rows that are not here, nothing.
-    assert [one.number for one in list_spoken(past, 9)] == [2, 3]
+    assert [one.number for one in list_spoken(past.among(9))] == [2, 3]
 
 
 def test_answers_are_judged_by_what_was_chosen_or_is_likeliest_wrong():
@@ -180,10 +186,10 @@ GROUPS = {"do": "groups", "first": [1, 2], "second": [8, 9], "same": False}
 
 
 def told(*entries):
-    past = Past({(10, 11): True})
+    past = State({(10, 11): Told(True)})
     for entry in entries:
         past = after(past, entry, n_rows=12)
-    return count_answers(past, n_rows=12)
+    return count_answers(past)
 
 
 @each(
@@ -207,14 +213,15 @@ def test_answers_are_counted_whatever_they_say_of_how_many_pairs(
 
 
 def test_what_is_said_of_rows_that_are_not_here_is_not_counted():
-    past = after(after(Past(), WHICH, 12), PAIR, 12)
-    assert count_answers(past, n_rows=5) == (1, 0, 0, 0)
+    past = after(after(State(), WHICH, 12), PAIR, 12)
+    assert count_answers(past.among(5)) == (1, 0, 0, 0)
 
 
 def test_of_one_answer_all_is_undone():
-    past = after(after(Past(), PAIR, 12), WHICH, 12)
-    assert past.answers == {(1, 2): True, (1, 5): False, (3, 5): True, (4, 5): False}
-    assert after(past, {"do": "undo"}, 12).answers == {(1, 2): True}
+    past = after(after(State(), PAIR, 12), WHICH, 12)
+    told = {pair: told.same for pair, told in past.pairs.items()}
+    assert told == {(1, 2): True, (1, 5): False, (3, 5): True, (4, 5): False}
+    assert after(past, {"do": "undo"}, 12).pairs == {(1, 2): Told(True, 1)}
 
 
 @each(
@@ -231,11 +238,11 @@ def test_of_one_answer_all_is_undone():
 )
 def test_what_cannot_be_chosen(entry, message):
     with pytest.raises(ValueError, match=message):
-        after(Past(), entry, n_rows=12)
+        after(State(), entry, n_rows=12)
 
 
 def test_a_choice_is_listed_by_what_the_row_is_like():
-    past = after(after(Past(), WHICH, 12), NONE, 12)
-    none, chosen = list_answers(past, [WHICH, NONE])
+    past = after(after(State(), WHICH, 12), NONE, 12)
+    none, chosen = list_answers(past, [read_event(WHICH), read_event(NONE)])
     assert (chosen["left"], chosen["right"], chosen["said"], chosen["n_pairs"]) == (5, 3, "same", 3)
     assert (none["said"], none["n_pairs"], none["n_rows"]) == ("different", 3, 4)

@@ -8,7 +8,7 @@ from sklearn.metrics import roc_auc_score
 from nearkin import KernelBeta, Pairs, outlook
 from nearkin.datasets import make_xor
 from nearkin.scores.held_out import make_pair_folds, rank_among, rank_auc
-from nearkin.studio.events import Past
+from nearkin.studio.events import State, Told
 from nearkin.studio.knowledge import MOST_TOLD, build_knowledge
 from nearkin.studio.metric import learn_first
 from nearkin.studio.quality import (
@@ -24,9 +24,9 @@ LEARNER = KernelBeta(random_state=0)
 
 
 def known(pairs, **others):
-    answers = {tuple(link): True for link in pairs.must_link.tolist()}
-    answers |= {tuple(link): False for link in pairs.cannot_link.tolist()}
-    return build_knowledge(Past(answers | others.get("unsure", {})), 3, len(X), {})
+    answers = {tuple(link): Told(True) for link in pairs.must_link.tolist()}
+    answers |= {tuple(link): Told(False) for link in pairs.cannot_link.tolist()}
+    return build_knowledge(State(answers | others.get("unsure", {})), 3, len(X), {}, Pairs())
 
 
 def trial(pairs):
@@ -171,16 +171,16 @@ def test_one_more_answer_changes_little_of_what_is_told():
 def test_what_follows_from_weak_pairs_is_weak():
     must = [(k, k + 1) for k in range(100)]
     said = Pairs(must, must_weight=[0.5] * 99 + [2.0], n_rows=len(X))
-    answers = {tuple(link): True for link in must}
+    answers = {tuple(link): Told(True) for link in must}
     weights = {link: (True, w) for link, w in zip(must, [0.5] * 99 + [2.0], strict=True)}
-    now = build_knowledge(Past(answers), 1, len(X), weights)
+    now = build_knowledge(State(answers), 1, len(X), weights, Pairs())
     assert now.pairs == said
     assert set(now.told.must_weight.tolist()) == {0.5, 2.0}
     assert (now.told.must_weight == 2.0).sum() == 1
 
 
 def test_open_questions():
-    now = known(Pairs([(0, 1), (1, 2)], [(2, 5)], n_rows=len(X)), unsure={(7, 8): None})
+    now = known(Pairs([(0, 1), (1, 2)], [(2, 5)], n_rows=len(X)), unsure={(7, 8): Told(None)})
     asked = np.array([[0, 2], [0, 5], [8, 7], [5, 1], [0, 9], [9, 10]])
     assert now.are_open(asked).tolist() == [False, False, False, False, True, True]
 

@@ -284,9 +284,8 @@ def _check_hosts(names: Sequence[str]) -> list[str]:
 
 
 def _count_answers(state: dict[str, int], n_given: int) -> str:
-    """Numbers of new answers and of triplets, in words."""
-    said = counted(max(0, state["n_answers"] - n_given), "answer")
-    return said + f" and {counted(state['n_triplets'], 'triplet')}" * bool(state["n_triplets"])
+    """Number of new answers, in words."""
+    return counted(max(0, state["n_answers"] - n_given), "answer")
 
 
 # Records of a file.

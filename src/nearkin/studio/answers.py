@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from nearkin.errors import counted
 from nearkin.pairs.pairs import Pairs
 from nearkin.storage.files import StrPath
 from nearkin.studio.events import (
     AnswerConflict,
+    Change,
+    Event,
+    NothingSaid,
+    Order,
     Pair,
-    Past,
-    add_idle_step,
+    State,
+    add_step,
     after,
     after_in_place,
     change_of,
     check_belief,
-    is_about_rows,
-    is_pair,
-    sort_groups,
-    withdraws_nothing,
+    read_event,
 )
 from nearkin.studio.journal import InMemory, JournalError, KeptAnswers
 from nearkin.studio.knowledge import (
@@ -45,7 +43,7 @@ class AnswerBook:
     Parameters
     ----------
     pairs : Pairs or None
-        Pairs known before the first answer; their triplets must go to ``add_triplets``.
+        Pairs and triplets known before the first answer.
 
     Attributes
     ----------
@@ -58,11 +56,14 @@ class AnswerBook:
     def __init__(self, n_rows: int, pairs: Pairs | None) -> None:
         self._n_rows = n_rows
         self._changing = threading.RLock()
-        self._past, self._weights, self.notes = read_given_pairs(pairs)
-        self._start = self._past
-        self._is_given = bool(self._past.answers)
+        given = Pairs() if pairs is None else pairs
+        self._start, self._weights, self.notes = read_given_pairs(given)
+        self._triplets = Pairs(
+            closer=given.closer, closer_weight=given.closer_weight, n_rows=n_rows
+        )
+        self._state = self._start
         self._journal: KeptAnswers | InMemory = InMemory()
-        self.known = self._build_known(self._past, 0)
+        self.known = self._build_known(self._state, 0)
         self._listed: tuple[int, list[dict[str, Any]]] = (0, [])
 
     def open(self, journal: StrPath, records: StudioRecords) -> None:
@@ -70,16 +71,16 @@ class AnswerBook:
         self._journal = KeptAnswers(journal, records)
         self.notes += self._journal.notes
 
-    def continue_from(self, entries: Sequence[Mapping[str, Any]]) -> None:
-        """Append the entries of another book to the journal, if it is still empty."""
-        if not self._journal.entries:
-            for entry in entries:
-                self._journal.append(dict(entry))
+    def continue_from(self, events: Sequence[Event]) -> None:
+        """Append the events of another book to the journal, if it is still empty."""
+        if not self._journal.events:
+            for event in events:
+                self._journal.append(event)
 
     @property
-    def entries(self) -> list[dict[str, Any]]:
-        """All entries of the journal, also undone ones."""
-        return list(self._journal.entries)
+    def events(self) -> list[Event]:
+        """All events of the journal, also undone ones."""
+        return list(self._journal.events)
 
     @property
     def path(self) -> Path | None:
@@ -87,119 +88,95 @@ class AnswerBook:
         return self._journal.path
 
     def change(
-        self, entry: dict[str, Any], *, before: str | None = None, version: int | None = None
+        self, event: Event, *, before: str | None = None, version: int | None = None
     ) -> tuple[Knowledge, list[dict[str, Any]]]:
-        """Write one entry to the journal and apply it.
+        """Write one event to the journal and apply it.
 
-        Returns the knowledge after it, and the list of changed pairs, see :meth:`Past.changes`.
+        Returns the knowledge after it, and the list of changed pairs, see :meth:`State.changes`.
         Raises AnswerConflict, and changes nothing, if the pairs' answer is not ``before`` or the
         knowledge has not this ``version``.
         """
         with self._changing:
-            entry = sort_groups(_to_plain_values(entry))
-            past = after(self._past, entry, self._n_rows)
+            now = datetime.now(UTC).isoformat(timespec="milliseconds")
+            event = read_event(event.entry() | {"at": now})  # with plain values alone
+            state = after(self._state, event, self._n_rows)
             if before is not None:
-                change = change_of(self._past.answers, entry, self._n_rows)
-                check_belief(self._past.answers, change, before)
+                check_belief(self._state, change_of(self._state, event, self._n_rows), before)
             if version is not None and version != self.known.version:
                 raise AnswerConflict(
                     "something was answered meanwhile, and nothing is undone: look at it, and try "
                     "again.",
                     "nothing",
                 )
-            known = self._build_known(past, self.known.version + 1)
-            self._journal.append(entry | {"at": _timestamp()})
-            self._past, self.known = past, known
-            changes = orient_changes(past, self._journal.entries)
-            return known, [one for one in changes if self._are_here(one["left"], one["right"])]
+            known = self._build_known(state, self.known.version + 1)
+            self._journal.append(event)
+            self._state, self.known = state, known
+            changes = orient_changes(state, self._journal.events)
+            return known, [one for one in changes if max(one["left"], one["right"]) < self._n_rows]
 
     @property
     def last_by(self) -> str | None:
         """Name of the person whose change would be undone next, or None if unknown."""
-        past = self._past
-        if not past.undo:
-            return None
-        by = self._journal.entries[past.undo[-1].number - 1].get("by")
-        return None if by is None else str(by)
+        undo = self._state.undo
+        return self._journal.events[undo[-1].number - 1].by if undo else None
 
     @property
-    def undone(self) -> dict[str, Any] | None:
-        """The entry that was undone last, or None if there is nothing to redo."""
-        redo = self._past.redo
-        return dict(self._journal.entries[redo[-1].number - 1]) if redo else None
+    def undone(self) -> Event | None:
+        """The event that was undone last, or None if there is nothing to redo."""
+        redo = self._state.redo
+        return self._journal.events[redo[-1].number - 1] if redo else None
 
-    def entry_of(self, pair: Pair) -> tuple[int, dict[str, Any] | None]:
-        """Number and content of the entry that a pair's answer comes from; 0 and None if none."""
-        number = self._past.sources.get(pair, 0)
-        return number, dict(self._journal.entries[number - 1]) if number else None
+    def event_of(self, pair: Pair) -> tuple[int, Event | None]:
+        """Number and content of the event that a pair's answer comes from; 0 and None if none."""
+        told = self._state.pairs.get(pair)
+        number = 0 if told is None else told.entry
+        return number, self._journal.events[number - 1] if number else None
 
     def list_answers(self) -> list[dict[str, Any]]:
         """List the answers that still count, see :func:`nearkin.studio.knowledge.list_answers`."""
-        past, entries = self._past, self._journal.entries
-        version, found = self._listed
-        if version != past.n_entries or not found:
-            here = {rows: said for rows, said in past.answers.items() if self._are_here(*rows)}
-            found = list_answers(replace(past, answers=here), entries)
-            self._listed = past.n_entries, found
-        return found
+        known = self.known
+        if self._listed[0] != known.version or not self._listed[1]:
+            self._listed = known.version, list_answers(known.events, self._journal.events)
+        return self._listed[1]
 
-    def pairs_of_entry(self, number: int) -> list[Pair]:
-        """List the pairs whose answer comes from an entry."""
-        sources = self._past.sources
-        return [
-            rows
-            for rows, one in sources.items()
-            if one == number and is_pair(rows) and self._are_here(*rows)
-        ]
+    def pairs_of_event(self, number: int) -> list[Pair]:
+        """List the pairs whose answer comes from an event, by its number from 1."""
+        told = self.known.events.pairs.items()
+        return [pair for pair, one in told if one.entry == number > 0]
 
-    def _are_here(self, *rows: int | str) -> bool:
-        """Whether all rows are among the records; names in a key of answers are skipped."""
-        return all(isinstance(row, str) or row < self._n_rows for row in rows)
-
-    def _build_known(self, past: Past, version: int) -> Knowledge:
+    def _build_known(self, state: State, version: int) -> Knowledge:
         """Build the knowledge of a state of answers."""
-        return build_knowledge(past, version, self._n_rows, self._weights)
+        return build_knowledge(state, version, self._n_rows, self._weights, self._triplets)
 
     def resume(self) -> None:
-        """Apply all entries of the journal, and set ``known`` by them."""
-        self._past = self._replay(self._journal.entries)
-        self.known = self._build_known(self._past, len(self._journal.entries))
-        self.notes += _note_absent_records(self._past, self._n_rows)
+        """Apply all events of the journal, and set ``known`` by them."""
+        self._state = self._replay(self._journal.events)
+        self.known = self._build_known(self._state, len(self._journal.events))
+        self.notes += _note_absent_records(self._state, self._n_rows)
+        if any(isinstance(one, Order) for one in self.events) and not len(self._triplets):
+            self.notes.append("Triplets were given when the journal was begun: give them again.")
 
     def knowledge_after(self, n: int) -> Knowledge:
-        """Return the knowledge after the first n entries."""
-        return self._build_known(self._replay(self._journal.entries[:n]), n)
+        """Return the knowledge after the first n events."""
+        return self._build_known(self._replay(self._journal.events[:n]), n)
 
-    def _replay(self, entries: Sequence[Mapping[str, Any]]) -> Past:
-        """Return the state after some entries, applied to the pairs given at the start."""
-        past, go_on = self._start, after
+    def _replay(self, events: Sequence[Event]) -> State:
+        """Return the state after some events, applied to the pairs given at the start."""
+        state, go_on = self._start, after
         n_rows = self._n_rows + self._journal.n_away
-        for number, entry in enumerate(entries, 1):
+        for number, event in enumerate(events, 1):
             try:
-                if self._is_given and withdraws_nothing(past, entry, n_rows):
-                    past = add_idle_step(past)  # other pairs are given than when it was said
-                    continue
-                past = go_on(past, entry, n_rows)
+                state = go_on(state, event, n_rows)
                 go_on = after_in_place  # what was known in between is looked at by nobody
-            except (ValueError, TypeError, KeyError) as error:
+            except (ValueError, TypeError) as error:
+                if isinstance(error, NothingSaid) and self._start.pairs:
+                    state = add_step(state, Change())  # other pairs are given than when it was said
+                    continue
                 raise JournalError(
                     f"entry {number} of {self._journal.path or 'what was answered'} does not fit "
                     f"what was known before: {error} Give the pairs that the lesson was begun with."
                 ) from error
-        return past
-
-    def add_triplets(self, given: Pairs) -> None:
-        """Add the given triplets to the journal, except those it was given before.
-
-        So what was later said of those, or withdrawn, still counts.
-        """
-        before = [entry for entry in self._journal.entries if entry["do"] == "closer"]
-        known = {told for entry in before if entry.get("given") for told in _zip_weights(entry)}
-        entry = {"do": "closer", "triplets": given.closer, "weights": given.closer_weight}
-        new = [told for told in _zip_weights(_to_plain_values(entry)) if told not in known]
-        if new:
-            rows, weights = zip(*new, strict=True)
-            self.change({"do": "closer", "triplets": rows, "weights": weights, "given": True})
+        return state
 
     def close(self) -> None:
         """Close the journal, once a change that has begun is in it, so that others may open it."""
@@ -207,11 +184,10 @@ class AnswerBook:
             self._journal.close()
 
 
-def _note_absent_records(past: Past, n_rows: int) -> list[str]:
+def _note_absent_records(state: State, n_rows: int) -> list[str]:
     """Return a sentence on answers about records that are missing from the data, in a list."""
-    about = [{*rows} for rows in past.answers if is_about_rows(rows)]
-    others = [{row for row in rows if row >= n_rows} for rows in about]
-    n_answers, away = sum(map(bool, others)), set().union(*others)
+    others = [{row for row in pair if row >= n_rows} for pair in state.pairs]
+    n_answers, away = sum(map(bool, others)), set[int]().union(*others)
     if not away:
         return []
     are, count = ("is", "counts") if n_answers == 1 else ("are", "count")
@@ -220,29 +196,6 @@ def _note_absent_records(past: Past, n_rows: int) -> list[str]:
         f"{counted(n_answers, 'answer')} {are} about {counted(len(away), 'record')} that "
         f"{they_are} not here now: kept, and {count} again with {them}."
     ]
-
-
-def _zip_weights(entry: Mapping[str, Any]) -> list[tuple[tuple[int, ...], float]]:
-    """List the triplets of an entry, each with its weight."""
-    weights = entry.get("weights") or [1.0] * len(entry["triplets"])
-    return list(zip(map(tuple, entry["triplets"]), weights, strict=True))
-
-
-def _to_plain_values(entry: dict[str, Any]) -> dict[str, Any]:
-    """Convert NumPy numbers and arrays of an entry to plain Python, so that JSON can hold them."""
-
-    def plain(value: Any) -> Any:
-        """Convert one value."""
-        if isinstance(value, (np.generic, np.ndarray)):
-            return value.tolist()
-        return [plain(one) for one in value] if isinstance(value, (list, tuple)) else value
-
-    return {key: plain(value) for key, value in entry.items()}
-
-
-def _timestamp() -> str:
-    """Return the time now, in UTC, as ISO 8601 with milliseconds."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 # Rows whose text is kept for the next search.
@@ -263,11 +216,7 @@ class AnswerList:
 
         Only answers are counted that contain all words of ``text``, say ``said`` and are of ``by``.
         """
-        version, n_rows = self._book.known.version, len(self._records)
-        # Records that are gone have numbers behind those of all rows.
-        listed = [
-            item for item in self._book.list_answers() if max(item["left"], item["right"]) < n_rows
-        ]
+        version, listed = self._book.known.version, self._book.list_answers()
         words = text.casefold().split()
         found = [
             item

@@ -27,7 +27,7 @@ from nearkin._version import __version__
 from nearkin.errors import InputError, InputTypeError, counted, few
 from nearkin.messages import notice
 from nearkin.storage.files import StrPath, is_written_through
-from nearkin.studio.events import check_parts, rename_rows, rows_in
+from nearkin.studio.events import Event, read_event, rename_rows, rows_in
 from nearkin.studio.records import MOST_NAMES, RecordIdentity, StudioRecords, make_distinct
 
 # Windows locks bytes: one that no file reaches.
@@ -323,17 +323,17 @@ class JournalInUse(InputError):
 
 
 class InMemory:
-    """Entries in memory alone, in place of a journal."""
+    """Events in memory alone, in place of a journal."""
 
     path = None
     n_away = 0
 
     def __init__(self) -> None:
-        self.entries: list[dict[str, Any]] = []
+        self.events: list[Event] = []
 
-    def append(self, entry: dict[str, Any]) -> None:
-        """Add an entry."""
-        self.entries.append(entry)
+    def append(self, event: Event) -> None:
+        """Add an event."""
+        self.events.append(event)
 
     def close(self) -> None:
         """Do nothing: there is no file to close."""
@@ -721,7 +721,7 @@ def is_about(path: StrPath, records: StudioRecords) -> bool:
 
 
 class KeptAnswers:
-    """A journal of answers: entries name rows here, and records by their keys in the file.
+    """A journal of answers: events name rows here, and entries of the file records by their keys.
 
     Parameters
     ----------
@@ -730,8 +730,8 @@ class KeptAnswers:
 
     Attributes
     ----------
-    entries : list of dict
-        Entries with row numbers, from ``len(records)`` on for records missing from the data.
+    events : list of Event
+        With row numbers, from ``len(records)`` on for records missing from the data.
     notes : list of str
         Sentences for the user on the journal.
 
@@ -743,7 +743,7 @@ class KeptAnswers:
 
     def __init__(self, path: StrPath, records: StudioRecords) -> None:
         self._path, self._records = Path(path), records
-        self.entries: list[dict[str, Any]] = []
+        self.events: list[Event] = []
         self.notes: list[str] = []
         # Records that are not here, and the cells that others had.
         self._away: dict[str, int] = {}
@@ -764,14 +764,14 @@ class KeptAnswers:
         """Number of records that entries name, but that are missing from the data."""
         return len(self._away)
 
-    def append(self, entry: dict[str, Any]) -> None:
-        """Add an entry, see :meth:`nearkin.studio.journal.Journal.append`."""
-        check_parts(entry)
+    def append(self, event: Event) -> None:
+        """Add an event, see :meth:`nearkin.studio.journal.Journal.append`."""
+        entry = event.entry()
         cells = self._new_cells(rows_in(entry))
         beside = {"cells": cells} if cells else {}
         self._journal.append(rename_rows(entry, self._keys.name), **beside)
         self._cells |= cells
-        self.entries.append(entry)
+        self.events.append(event)
 
     def close(self) -> None:
         """Close and unlock the journal."""
@@ -789,13 +789,13 @@ class KeptAnswers:
     # Reading
 
     def _read(self, header: Line, lines: list[Line]) -> None:
-        """Turn a journal's entries into entries about rows; raise if it is about other data."""
+        """Turn a journal's entries into events about rows; raise if it is about other data."""
         try:
             self._use_keys(header["keyed_by"], header)
             for line in lines:
-                check_parts(line["entry"])
                 self._cells |= line.get("cells", {})
-            self.entries = [rename_rows(line["entry"], self._find_row) for line in lines]
+            entries = (rename_rows(line["entry"], self._find_row) for line in lines)
+            self.events = [read_event(entry) for entry in entries]
             self._check_records(header, {name for line in lines for name in rows_in(line["entry"])})
         except (TypeError, KeyError, AttributeError, ValueError) as error:
             if isinstance(error, JournalError):

@@ -1,4 +1,4 @@
-"""Pairs, triplets, groups and counts that follow from a series of answers."""
+"""Pairs, groups and counts that follow from a series of answers."""
 
 from __future__ import annotations
 
@@ -18,16 +18,7 @@ from nearkin.errors import InputError
 from nearkin.pairs.answers import UNNAMED
 from nearkin.pairs.closure import ends_of, keys_of, list_pairs_across, list_pairs_within
 from nearkin.pairs.pairs import Conflict, Pairs
-from nearkin.studio.events import (
-    Pair,
-    Past,
-    Said,
-    Triplet,
-    Voice,
-    is_pair,
-    is_voice,
-    word_of,
-)
+from nearkin.studio.events import Event, Name, Pair, Said, State, Told, Which, word_of
 
 
 def match_names(names: Sequence[str], before: Sequence[Ints], after: Ints) -> list[str | None]:
@@ -133,31 +124,34 @@ class Counts(NamedTuple):
         return self.same + self.different + self.unsure
 
 
-NO_ANSWERS = Counts(0, 0, 0, 0)
+def answers_by_event(state: State) -> dict[int, dict[Pair, Said]]:
+    """Group what counts of pairs by the numbers of the events that said it.
+
+    Each pair that was known from the start is an answer of its own, with a number below 0.
+    """
+    found: dict[int, dict[Pair, Said]] = {}
+    for k, (pair, told) in enumerate(state.pairs.items()):
+        found.setdefault(told.entry or -k - 1, {})[pair] = told.same
+    return found
 
 
-def count_answers(past: Past, n_rows: int) -> Counts:
+def count_answers(state: State) -> Counts:
     """Count the answers that are neither withdrawn nor wholly overwritten, by what they say.
-
-    Only pairs of the first ``n_rows`` rows count: records of the journal that are missing from the
-    data have larger numbers. Each pair that was known from the start is an answer of its own.
 
     Examples
     --------
+    >>> from nearkin.studio.events import State, Which, after
     >>> from nearkin.studio.knowledge import count_answers
-    >>> from nearkin.studio.events import Past, after
-    >>> entry = {"do": "which", "left": 5, "rows": [1, 2, 3], "right": 2, "same": True}
-    >>> count_answers(after(Past(), entry, n_rows=10), n_rows=10)
+    >>> which = Which(left=5, rows=[1, 2, 3], right=2, same=True)
+    >>> count_answers(after(State(), which, n_rows=10))
     Counts(same=1, different=0, unsure=0, run=0)
     """
-    answers: dict[int, list[Said]] = {}
-    for k, (rows, said) in enumerate(past.answers.items()):
-        if is_pair(rows) and max(rows) < n_rows:
-            answers.setdefault(past.sources.get(rows) or -k - 1, []).append(said)
-    kinds = [_sum_up(said) for said in answers.values()]
-    latest = [_sum_up(answers[number]) for number in sorted(answers, reverse=True) if number > 0]
+    answers = answers_by_event(state)
+    kinds = {number: _sum_up(said.values()) for number, said in answers.items()}
+    latest = [kinds[number] for number in sorted(kinds, reverse=True) if number > 0]
     run = next((k for k, kind in enumerate(latest) if kind is True), len(latest))
-    return Counts(kinds.count(True), kinds.count(False), kinds.count(None), run)
+    told = list(kinds.values())
+    return Counts(told.count(True), told.count(False), told.count(None), run)
 
 
 def _sum_up(said: Iterable[Said]) -> Said:
@@ -172,7 +166,7 @@ class Spoken(NamedTuple):
     Attributes
     ----------
     number : int
-        Number of the entry; below 0 for a pair that was known from the start.
+        Number of the event; below 0 for a pair that was known from the start.
     by : str
         Name of the person who gave it.
     said : mapping
@@ -181,33 +175,29 @@ class Spoken(NamedTuple):
 
     number: int
     by: str
-    said: Mapping[Pair, bool | None]
+    said: Mapping[Pair, Said]
 
 
-def list_spoken(past: Past, n_rows: int) -> tuple[Spoken, ...]:
-    """List all answers about the first ``n_rows`` rows with who gave them.
-
-    One answer may speak of several pairs.
+def list_spoken(state: State) -> tuple[Spoken, ...]:
+    """List all answers with who gave them. One answer may speak of several pairs.
 
     Examples
     --------
-    >>> from nearkin.studio.events import Past, after
+    >>> from nearkin.studio.events import State, Which, after
     >>> from nearkin.studio.knowledge import list_spoken
-    >>> entry = {"do": "which", "left": 0, "rows": [1, 2], "right": 2, "same": True, "by": "Ann"}
-    >>> list_spoken(after(Past(), entry, n_rows=3), n_rows=3)
+    >>> which = Which(left=0, rows=[1, 2], right=2, same=True, by="Ann")
+    >>> list_spoken(after(State(), which, n_rows=3))
     (Spoken(number=1, by='Ann', said={(0, 1): False, (0, 2): True}),)
     """
-    found: dict[tuple[int, str], dict[Pair, bool | None]] = defaultdict(dict)
+    found: dict[tuple[int, str], dict[Pair, Said]] = defaultdict(dict)
     named: set[Pair] = set()
-    for rows, said in past.answers.items():
-        if is_voice(rows) and max(rows[:2]) < n_rows:
-            pair = rows[:2]
-            named.add(pair)
-            found[past.sources.get(rows, 0), rows[2]][pair] = None if said is None else bool(said)
-    for k, (rows, said) in enumerate(past.answers.items()):
-        if is_pair(rows) and max(rows) < n_rows and rows not in named:
-            number = past.sources.get(rows) or -k - 1
-            found[number, UNNAMED][rows] = None if said is None else bool(said)
+    for (i, j, name), told in state.voices.items():
+        named.add((i, j))
+        found[told.entry, name][i, j] = told.same
+    for number, said in answers_by_event(state).items():
+        for pair, same in said.items():
+            if pair not in named:
+                found[number, UNNAMED][pair] = same
     return tuple(Spoken(number, by, said) for (number, by), said in found.items())
 
 
@@ -284,44 +274,38 @@ class Knowledge:
     pairs : Pairs
         Must-links and cannot-links, with the number of rows.
     triplets : Pairs
-        Triplets alone.
+        Triplets alone, which were given with the data.
     unsure : int ndarray of shape (k, 2)
         Pairs that were answered with "unsure".
-    can_undo, can_redo : bool
-    voices : mapping
-        From pairs with a person's name to that person's last answer. What counts of a pair is the
-        last answer, whoever gave it.
-    names : mapping
-        From groups' names to the rows that were in them when they were named.
-    n_steps : int
-        Number of steps that can be undone.
-    counts : Counts
-        Numbers of answers, each of which may speak of many pairs.
-    past : Past
-        The state of answers that all this comes from.
+    events : State
+        What was said of these rows, by whom, which all this comes from.
     """
 
     version: int
     pairs: Pairs
     triplets: Pairs
     unsure: Ints
-    can_undo: bool
-    can_redo: bool
-    voices: Mapping[Voice, bool | None] = field(default_factory=dict)
-    names: Mapping[str, Ints] = field(default_factory=dict)
-    n_steps: int = 0
-    counts: Counts = NO_ANSWERS
-    past: Past = field(default_factory=Past, repr=False)
+    events: State = field(repr=False)
+
+    @cached_property
+    def counts(self) -> Counts:
+        """Numbers of answers, each of which may speak of many pairs."""
+        return count_answers(self.events)
 
     @cached_property
     def spoken(self) -> tuple[Spoken, ...]:
         """All answers with who gave them, see :func:`list_spoken`."""
-        return list_spoken(self.past, int(self.pairs.n_rows or 0))
+        return list_spoken(self.events)
 
     @cached_property
     def groups(self) -> KnownGroups:
-        """Groups of rows that the answers imply, see :func:`group_answers`."""
-        return group_answers(self, int(self.pairs.n_rows or 0))
+        """Groups of rows that the answers imply, see :func:`number_rows`."""
+        return group_answers(self.events, int(self.pairs.n_rows or 0))
+
+    @property
+    def n_steps(self) -> int:
+        """Number of steps that can be undone."""
+        return len(self.events.undo)
 
     @cached_property
     def n_conflicts(self) -> int:
@@ -336,19 +320,17 @@ class Knowledge:
     def state(self) -> dict[str, Any]:
         """Counts as plain values, see :meth:`nearkin.studio.lesson.Lesson.state`."""
         same, different, unsure, _ = self.counts
+        asked = self.events.asked
         return {
             "version": self.version,
             "n_answers": self.n_answers,
             "n_same": same,
             "n_different": different,
             "n_unsure": unsure,
-            "n_must_link": len(self.pairs.must_link),
-            "n_cannot_link": len(self.pairs.cannot_link),
-            "n_triplets": len(self.triplets),
-            "can_undo": self.can_undo,
-            "can_redo": self.can_redo,
+            "can_undo": bool(self.events.undo),
+            "can_redo": bool(self.events.redo),
             "conflicts": self.n_conflicts,
-            "asked": None if self.past.asked is None else self.past.asked._asdict(),
+            "asked": asked and {"purpose": asked.purpose, "words": asked.words},
         }
 
     def list_pairs(self) -> dict[str, Any]:
@@ -379,14 +361,11 @@ class Knowledge:
 
     def latest_pairs(self, n: int) -> list[tuple[Pair, bool]]:
         """List the pairs of the last n answers, if each says of one pair that it is same or not."""
-        past, n_rows = self.past, int(self.pairs.n_rows or 0)
-        found: dict[int, list[tuple[Pair, Said]]] = defaultdict(list)
-        for rows, said in past.answers.items():
-            if is_pair(rows) and max(rows) < n_rows:
-                found[past.sources.get(rows, 0)].append((rows, said))
-        latest = [found[number] for number in sorted(found, reverse=True)[:n] if number > 0]
-        told = [(one[0][0], bool(one[0][1])) for one in latest if one[0][1] is not None]
-        return told if all(len(one) == 1 for one in latest) else []
+        answers = answers_by_event(self.events)
+        latest = [answers[number] for number in sorted(answers, reverse=True)[:n] if number > 0]
+        if any(len(said) > 1 for said in latest):
+            return []
+        return [(pair, same) for said in latest for pair, same in said.items() if same is not None]
 
     def are_open(self, questions: Ints) -> NDArray[np.bool_]:
         """Whether each of some pairs is open: neither answered nor implied by answers."""
@@ -431,16 +410,16 @@ def contradictions_of(known: Knowledge) -> list[dict[str, Any]]:
     ]
 
 
-def read_given_pairs(
-    pairs: Pairs | None,
-) -> tuple[Past, dict[Pair, tuple[bool, float]], list[str]]:
+# Answers that were given with the data, with their weights.
+Weights = Mapping[Pair, tuple[bool, float]]
+
+
+def read_given_pairs(pairs: Pairs) -> tuple[State, Weights, list[str]]:
     """Turn pairs that are given with the data into the state before the first answer.
 
     Returns the state, a mapping from pairs to their answer and weight (empty if all weights are 1),
-    and sentences for the user. Triplets are left out: the journal has them, as it has answers.
+    and sentences for the user.
     """
-    if pairs is None:
-        return Past(), {}, []
     weights: dict[Pair, tuple[bool, float]] = {}
     twice = set()
     kinds = ((True, pairs.must_link, pairs.must_weight),)
@@ -457,16 +436,16 @@ def read_given_pairs(
             f"{len(twice)} of the given pairs are said to be both the same and different, and are "
             "left out."
         )
-    past = Past({pair: same for pair, (same, _) in weights.items()})
+    state = State({pair: Told(same) for pair, (same, _) in weights.items()})
     if all(weight == 1 for _, weight in weights.values()):
         weights = {}
-    return past, weights, notes
+    return state, weights, notes
 
 
 def build_knowledge(
-    past: Past, version: int, n_rows: int, weights: Mapping[Pair, tuple[bool, float]]
+    events: State, version: int, n_rows: int, weights: Weights, triplets: Pairs
 ) -> Knowledge:
-    """Sort a series of answers into pairs, triplets, voices and names for learners.
+    """Sort what was said into pairs of each kind for learners.
 
     Parameters
     ----------
@@ -476,52 +455,27 @@ def build_knowledge(
         From given pairs to their answer and weight, which holds until the answer is changed; all
         other pairs have weight 1.
     """
-    kinds: dict[bool | None, list[Pair]] = {True: [], False: [], None: []}
-    triplets: dict[Triplet, float] = {}
-    voices: dict[Voice, bool | None] = {}
-    names: dict[str, Ints] = {}
-    for rows, said in past.answers.items():
-        match rows:
-            case (str(name),):
-                here = [row for row in said if row < n_rows] if isinstance(said, tuple) else []
-                if here:
-                    names[name] = np.array(here, dtype=np.int64)
-            case _ if any(isinstance(row, int) and row >= n_rows for row in rows):
-                continue
-            case (left, right, str(name)):
-                voices[left, right, name] = None if said is None else bool(said)
-            case (anchor, closer, int(farther)) if not isinstance(said, tuple):
-                triplets[anchor, closer, farther] = float(said or 0)
-            case (left, right):
-                kinds[None if said is None else bool(said)].append((left, right))
+    here = events.among(n_rows)
+    kinds: dict[Said, list[Pair]] = {True: [], False: [], None: []}
+    for pair, told in here.pairs.items():
+        kinds[told.same].append(pair)
 
-    def weighted(said: bool) -> list[float]:
+    def weighted(said: bool) -> list[float] | None:
         """Weights of the must-links (True) or cannot-links (False)."""
-        given = ((weights.get(pair, (said, 1.0))) for pair in kinds[said])
+        if not weights:
+            return None
+        given = (weights.get(pair, (said, 1.0)) for pair in kinds[said])
         return [weight if same is said else 1.0 for same, weight in given]
 
     pairs = Pairs(
         kinds[True],
         kinds[False],
-        must_weight=weighted(True) if weights else None,
-        cannot_weight=weighted(False) if weights else None,
+        must_weight=weighted(True),
+        cannot_weight=weighted(False),
         n_rows=n_rows,
     )
-    order = Pairs(closer=list(triplets), closer_weight=list(triplets.values()), n_rows=n_rows)
     unsure = np.array(kinds[None], dtype=np.int64).reshape(-1, 2)
-    return Knowledge(
-        version,
-        pairs,
-        order,
-        unsure,
-        bool(past.undo),
-        bool(past.redo),
-        voices,
-        names,
-        len(past.undo),
-        count_answers(past, n_rows),
-        past=past,
-    )
+    return Knowledge(version, pairs, triplets, unsure, here)
 
 
 def _sample_closure(pairs: Pairs) -> Pairs:
@@ -616,8 +570,8 @@ class KnownGroups:
         named = {"name": group_name(name, number), "named": name is not None}
         return {"number": number, **named, "size": self.sizes[number]}
 
-    def make_name_entry(self, row: int, name: str | None) -> dict[str, Any]:
-        """Make the journal entry that gives the group of a row a name, or takes it away (None)."""
+    def rename(self, row: int, name: str | None) -> Name:
+        """Make the event that gives the group of a row a name, or takes it away (None)."""
         number = int(self.labels[row])
         if number < 0:
             raise InputError(f"row {row} is in no group that could have a name.")
@@ -629,23 +583,20 @@ class KnownGroups:
                 f"another group is called {name!r:.80}: give this one another name, or say that "
                 "the two are one group."
             )
-        entry: dict[str, Any] = {"do": "name", "name": name, "instead": before}
-        return entry if name is None else entry | {"rows": self.rows(number)}
+        rows = () if name is None else self.rows(number).tolist()
+        return Name(name=name, rows=rows, instead=before)
 
 
-def group_answers(known: Knowledge, n_rows: int) -> KnownGroups:
+def group_answers(state: State, n_rows: int) -> KnownGroups:
     """Label rows by the groups that answers make of them, see :func:`number_rows`."""
     labels = np.full(n_rows, -1)
-    for row, number in number_rows(known.past).items():
-        if row < n_rows:
-            labels[row] = number
-    names: list[str | None] = [None] * _count_groups(labels)
-    if known.names:
-        names = match_names(list(known.names), list(known.names.values()), labels)
-    return KnownGroups(labels, names)
+    for row, number in number_rows(state).items():
+        labels[row] = number
+    rows = [np.array(some) for some in state.names.values()]
+    return KnownGroups(labels, match_names(list(state.names), rows, labels))
 
 
-def number_rows(past: Past) -> dict[int, int]:
+def number_rows(state: State) -> dict[int, int]:
     """Number the groups that answers make of rows, from 0; rows of no group are left out.
 
     Rows that are the same are a group. So is a row alone that differs from all groups which there
@@ -655,24 +606,18 @@ def number_rows(past: Past) -> dict[int, int]:
 
     Examples
     --------
-    >>> from nearkin.studio.events import Past, after
+    >>> from nearkin.studio.events import Answer, State, after
     >>> from nearkin.studio.knowledge import number_rows
-    >>> past = Past()
+    >>> state = State()
     >>> for left, right, same in ((5, 2, False), (7, 8, True), (5, 9, True), (2, 7, True)):
-    ...     entry = {"do": "answer", "left": left, "right": right, "same": same}
-    ...     past = after(past, entry, n_rows=10)
-    >>> number_rows(past)
+    ...     state = after(state, Answer(left=left, right=right, same=same), n_rows=10)
+    >>> number_rows(state)
     {2: 0, 5: 1, 7: 0, 8: 0, 9: 1}
     """
     groups = _NumberedGroups()
-    order = sorted(
-        ((past.sources.get(rows, 0), rows) for rows in past.answers if is_pair(rows)),
-        key=lambda one: one[0],
-    )
-    for _, (left, right) in order:
-        same = past.answers[left, right]
-        if same is not None:
-            (groups.tie if same else groups.part)(left, right)
+    for (left, right), told in sorted(state.pairs.items(), key=lambda one: (one[1].entry, one[0])):
+        if told.same is not None:
+            (groups.tie if told.same else groups.part)(left, right)
     return groups.by_row()
 
 
@@ -736,91 +681,74 @@ class _NumberedGroups:
         return next(number for number in count() if number not in taken)
 
 
-Entry = Mapping[str, Any]
-
-
-def list_answers(past: Past, entries: Sequence[Entry]) -> list[dict[str, Any]]:
-    """List the entries whose answers about pairs still count, the newest first.
+def list_answers(state: State, events: Sequence[Event]) -> list[dict[str, Any]]:
+    """List the events whose answers about pairs still count, the newest first.
 
     Returns
     -------
     list of dict
-        ``number`` of the entry, 0 for a pair that was known from the start; ``left`` and ``right``,
+        ``number`` of the event, 0 for a pair that was known from the start; ``left`` and ``right``,
         the rows as they were shown, or the first pair of several; ``n_pairs`` and ``n_rows`` that
-        the entry speaks of; ``said``, the answer in a word, or ``"several"``; ``by``, ``at`` and
-        ``origin``, None where unknown; and ``voices``: ``by``, ``said`` and ``at`` of each person.
+        the event speaks of; ``said``, the answer in a word, or ``"several"``; ``by`` and ``at``,
+        None where unknown; and ``voices``: ``by``, ``said`` and ``at`` of each person.
 
     Examples
     --------
-    >>> from nearkin.studio.events import Past, after
-    >>> entry = {"do": "answer", "left": 5, "right": 2, "same": True, "by": "Ann"}
-    >>> (one,) = list_answers(after(Past(), entry, n_rows=10), [entry])
+    >>> from nearkin.studio.events import Answer, State, after
+    >>> answer = Answer(left=5, right=2, same=True, by="Ann")
+    >>> (one,) = list_answers(after(State(), answer, n_rows=10), [answer])
     >>> one["left"], one["right"], one["said"], one["by"]
     (5, 2, 'same', 'Ann')
     """
-    voices: dict[Pair, list[tuple[str, Said, int]]] = defaultdict(list)
-    by_entry: dict[int, list[tuple[Pair, str]]] = defaultdict(list)
-    for rows, said in past.answers.items():
-        source = past.sources.get(rows, 0)
-        if is_voice(rows):
-            left, right, name = rows
-            voices[left, right].append((name, said, source))
-        elif is_pair(rows):
-            by_entry[source].append((rows, word_of(said)))
-    items = [
-        _describe_entry(number, said_of, entries, voices)
-        for number, said_of in by_entry.items()
-        if number > 0
+    voices: dict[Pair, list[dict[str, Any]]] = defaultdict(list)
+    for (i, j, name), told in state.voices.items():
+        one = {"by": name, "said": word_of(told), "at": events[told.entry - 1].at}
+        voices[i, j].append(one)
+    return [
+        _describe_answer(max(number, 0), said, events[number - 1] if number > 0 else None, voices)
+        for number, said in sorted(answers_by_event(state).items(), reverse=True)
     ]
-    items.sort(key=lambda item: -item["number"])
-    given = [_describe_entry(0, [one], entries, voices) for one in by_entry.get(0, ())]
-    return [*items, *given]
 
 
-def _describe_entry(
+def _describe_answer(
     number: int,
-    said_of: list[tuple[Pair, str]],
-    entries: Sequence[Entry],
-    voices: Mapping[Pair, list[tuple[str, Said, int]]],
+    said: Mapping[Pair, Said],
+    event: Event | None,
+    voices: Mapping[Pair, list[dict[str, Any]]],
 ) -> dict[str, Any]:
-    """Describe an entry by the pairs whose answers come from it, as :func:`list_answers` does."""
-    entry = entries[number - 1] if number else {}
+    """Describe an answer by its pairs that still count, as :func:`list_answers` does."""
     # Of a choice among groups, what it was found to be like.
-    liked = [one for one in said_of if one[1] == "same"] if entry.get("do") == "which" else []
-    pair, word = min(liked or said_of)
-    single = len(said_of) == 1
-    left, right = _orient_pair(pair, entry)
-    several = not liked and len({said for _, said in said_of}) > 1
+    liked = [pair for pair, same in said.items() if same] if isinstance(event, Which) else []
+    pair = min(liked or said)
+    left, right = _orient_pair(pair, event)
+    several = not liked and len(set(said.values())) > 1
     return {
         "number": number,
         "left": left,
         "right": right,
-        "n_pairs": len(said_of),
-        "n_rows": 2 if single else len({row for rows, _ in said_of for row in rows}),
-        "said": "several" if several else word,
-        "by": entry.get("by"),
-        "at": entry.get("at"),
-        "origin": entry.get("origin"),
-        "voices": [
-            {"by": name, "said": word_of(said), "at": entries[source - 1].get("at")}
-            for name, said, source in (voices.get(pair, ()) if single else ())
-        ],
+        "n_pairs": len(said),
+        "n_rows": len({row for one in said for row in one}),
+        "said": "several" if several else word_of(Told(said[pair])),
+        "by": event and event.by,
+        "at": event and event.at,
+        "voices": voices.get(pair, []) if len(said) == 1 else [],
     }
 
 
-def _orient_pair(pair: Pair, entry: Entry) -> Pair:
-    """Return a pair in the order in which its rows were shown, if its entry tells that."""
+def _orient_pair(pair: Pair, event: Event | None) -> Pair:
+    """Return a pair in the order in which its rows were shown, if its event tells that."""
     left, right = pair
-    return (right, left) if (entry.get("left"), entry.get("right")) == (right, left) else pair
+    shown = getattr(event, "left", None), getattr(event, "right", None)
+    return (right, left) if shown == (right, left) else pair
 
 
-def orient_changes(past: Past, entries: Sequence[Entry]) -> list[dict[str, Any]]:
-    """List the last entry's changes, see :meth:`Past.changes`, with rows in the order shown."""
-    changes = past.changes()
+def orient_changes(state: State, events: Sequence[Event]) -> list[dict[str, Any]]:
+    """List the last event's changes, see :meth:`State.changes`, with rows in the order shown."""
+    changes = state.changes()
     if len(changes) != 1:
         return changes
     change = changes[0]
-    number = {"undo": past.redo, "redo": past.undo}.get(entries[-1]["do"], ())[-1:]
-    entry = entries[number[0].number - 1] if number else entries[-1]
-    change["left"], change["right"] = _orient_pair((change["left"], change["right"]), entry)
+    steps = {"undo": state.redo, "redo": state.undo}.get(events[-1].do, ())[-1:]
+    event = events[steps[0].number - 1] if steps else events[-1]
+    change["left"], change["right"] = _orient_pair((change["left"], change["right"]), event)
     return changes

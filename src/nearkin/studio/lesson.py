@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -20,7 +20,20 @@ from nearkin.pairs.supervision import check_roles
 from nearkin.storage.files import StrPath
 from nearkin.studio import reports
 from nearkin.studio.answers import AnswerBook, AnswerList
-from nearkin.studio.events import check_name, pairs_of_groups, pairs_of_split, sort_rows
+from nearkin.studio.events import (
+    Answer,
+    Ask,
+    Event,
+    Groups,
+    PairsEvent,
+    Redo,
+    Split,
+    Undo,
+    Which,
+    Withdraw,
+    check_name,
+    deduplicate_rows,
+)
 from nearkin.studio.find import Finder, Wanted
 from nearkin.studio.groups import GroupContents, LikelyGroups, join_neighbors, place_rows
 from nearkin.studio.knowledge import Knowledge, contradictions_of, find_placers, telling_pairs
@@ -74,10 +87,10 @@ class Lesson:
         File that every answer is written to before it counts. If it is there already, the lesson
         goes on where it ended.
     pairs : Pairs, optional
-        What is known of rows of ``records.X`` before the first answer. Triplets of it go to the
-        journal, so that they need not be given again.
-    entries : sequence of dict, optional
-        ``entries`` of a lesson about the same records that this one continues, unless the journal
+        What is known of rows of ``records.X`` before the first answer; the same is to be given when
+        the journal is opened again.
+    events : sequence of Event, optional
+        ``events`` of a lesson about the same records that this one continues, unless the journal
         has some of its own.
     learner : KernelBeta, ITML or GMML, optional
         ``ITML(kernel="rbf")`` by default, on 500 landmarks where there are more than 1000 rows.
@@ -126,7 +139,7 @@ class Lesson:
         *,
         journal: StrPath | None = None,
         pairs: Pairs | None = None,
-        entries: Sequence[Mapping[str, Any]] = (),
+        events: Sequence[Event] = (),
         learner: Any = None,
         standardise: bool | None = None,
         strategy: str = "consolidate",
@@ -141,6 +154,7 @@ class Lesson:
         self._by = None if by is None else check_name(by)
         self._seed = seed
         self._learner = check_learner(learner, len(records), seed)
+        refuse_triplets_for(self._learner, 0 if pairs is None else len(pairs.closer))
         most_shown = MOST_TEXTS if records.pictures is None else MOST_PICTURES
         self._chooser = QuestionChooser(strategy, seed, most_shown)
         self._learning = threading.RLock()
@@ -159,21 +173,17 @@ class Lesson:
         if journal is not None:
             self._book.open(journal, records)
         try:
-            self._book.continue_from(entries)
+            self._book.continue_from(events)
             plane = scale_to_unit_size(PlainView(self._rows).coordinates())
             self._pictures = PictureSeries(plane.astype(np.float32))
             told = self._book.known.told
             first = learn_first(self._learner, self._rows, told)
             self._seen = self._pictures.take(first, told)
-            self._n_resumed = len(self._book.entries)
-            if self._book.entries and book is None:
+            self._n_resumed = len(self._book.events)
+            if self._n_resumed and book is None:
                 self._book.resume()
             self._looks = Looks(records, [*notes, *self._book.notes])
-            if pairs is not None:
-                refuse_triplets_for(self._learner, len(pairs.closer))
-                self._book.add_triplets(pairs)
-            refuse_triplets_for(self._learner, len(self._book.known.triplets))
-            if self._book.entries:
+            if self._n_resumed:
                 self.place()
         except BaseException:
             if book is None:
@@ -222,9 +232,8 @@ class Lesson:
         AnswerConflict
             If the pair's answer is now neither ``before`` nor this one. Nothing is changed.
         """
-        check_origin(origin)
-        entry = {"do": "answer", "left": left, "right": right, "same": same, "origin": origin}
-        return self._change(self._add_answerer(entry, by), before=before)
+        answer = Answer(left=left, right=right, same=same, origin=origin, by=by)
+        return self._answer(answer, before)
 
     def answer_which(
         self,
@@ -242,16 +251,14 @@ class Lesson:
         with ``right``, one of ``rows``; False if it is like none of them; None for unsure. All else
         is as in :meth:`answer`, with ``before`` for all these pairs.
         """
-        check_origin(origin)
-        entry = {"do": "which", "left": left, "rows": list(rows), "same": same, "origin": origin}
-        if right is not None:
-            entry["right"] = right
-        return self._change(self._add_answerer(entry, by), before=before)
+        which = Which(left=left, rows=rows, right=right, same=same, origin=origin, by=by)
+        return self._answer(which, before)
 
-    def _add_answerer(self, entry: dict[str, Any], by: str | None) -> dict[str, Any]:
-        """Return an entry with the name of the person who answers, if that is known."""
-        name = self._by if by is None else by
-        return entry if name is None else entry | {"by": check_name(name)}
+    def _answer(self, event: PairsEvent, before: str | None) -> dict[str, Any]:
+        """Record an answer about pairs, with the name of the person who gives it, if known."""
+        check_origin(event.origin)
+        by = self._by if event.by is None else check_name(event.by)
+        return self._change(replace(event, by=by), before=before)
 
     def answer_groups(
         self,
@@ -264,27 +271,27 @@ class Lesson:
         """Record that all rows of two groups are the same, or that the two groups differ.
 
         As :meth:`answer`; with ``before="nothing"`` an AnswerConflict is raised if one of the pairs
-        has another answer. The state has ``n_pairs`` that are stored and ``n_possible`` that
-        follow, see :func:`nearkin.studio.events.pairs_of_groups`.
+        has another answer. The state has ``n_pairs`` that are stored, see
+        :func:`nearkin.studio.events.pairs_of_groups`.
         """
-        links, n_possible = pairs_of_groups(first, second, bool(same), len(self.records))
-        entry = {"do": "groups", "first": list(first), "second": list(second), "same": same}
-        entry["origin"] = "group"
-        return self._change(self._add_answerer(entry, by), before=before) | {
-            "n_pairs": len(links),
-            "n_possible": n_possible,
-        }
+        one, two = self._sort_rows(first), self._sort_rows(second)
+        event = Groups(first=one, second=two, same=same, origin="group", by=by)
+        return self._answer(event, before) | {"n_pairs": len(event.pairs(len(self.records)))}
+
+    def _sort_rows(self, rows: Sequence[int]) -> list[int]:
+        """Sort rows of a group: which pairs are made of it must not depend on where one began."""
+        return sorted(deduplicate_rows(rows, len(self.records)).tolist())
 
     def withdraw_entry(self, number: int) -> dict[str, Any]:
-        """Withdraw all answers about pairs that come from an entry of :meth:`answers`."""
-        pairs = self._book.pairs_of_entry(number)
+        """Withdraw all answers about pairs that come from an event of :meth:`answers`."""
+        pairs = self._book.pairs_of_event(number)
         if not pairs:
             raise InputError("what was said there does not count any more, and nothing is changed.")
-        return self._change({"do": "withdraw", "pairs": [list(pair) for pair in pairs]})
+        return self._change(Withdraw(pairs=pairs))
 
     def withdraw(self, left: int, right: int, before: str | None = None) -> dict[str, Any]:
         """Withdraw the answer to a pair, however old it is; ``before`` as in ``answer``."""
-        return self._change({"do": "withdraw", "left": left, "right": right}, before=before)
+        return self._change(Withdraw(left=left, right=right), before=before)
 
     def ask(self, purpose: str, words: str) -> dict[str, Any]:
         """Choose what is asked, and in which words. Undo leaves it as it is.
@@ -296,7 +303,7 @@ class Lesson:
         words : str
             The question as people read it, such as "Same topic?".
         """
-        return self._change({"do": "ask", "purpose": purpose, "words": check_name(words)})
+        return self._change(Ask(purpose=purpose, words=check_name(words)))
 
     def undo(self, version: int | None = None) -> dict[str, Any]:
         """Undo the last change; ValueError if there is none.
@@ -305,19 +312,19 @@ class Lesson:
         among groups was undone, the result has ``undone``: its question, as ``which`` of
         :meth:`state`.
         """
-        state = self._change({"do": "undo"}, version=version)
+        state = self._change(Undo(), version=version)
         which = question_of(self._book.undone, self._book.known)
         return state if which is None else state | {"undone": which}
 
     def redo(self, version: int | None = None) -> dict[str, Any]:
         """Redo the change that was undone last; ValueError if there is none. As ``undo``."""
-        return self._change({"do": "redo"}, version=version)
+        return self._change(Redo(), version=version)
 
     def _change(
-        self, entry: dict[str, Any], *, before: str | None = None, version: int | None = None
+        self, event: Event, *, before: str | None = None, version: int | None = None
     ) -> dict[str, Any]:
-        """Apply an entry, and return the new state with the changed pairs."""
-        known, changes = self._book.change(entry, before=before, version=version)
+        """Apply an event, and return the new state with the changed pairs."""
+        known, changes = self._book.change(event, before=before, version=version)
         told = {"changes": changes[:_MOST_CHANGES], "n_changes": len(changes)}
         return self._state_of(known) | told
 
@@ -367,7 +374,7 @@ class Lesson:
         """Name the group that answers have put a row in, or take its name away with None."""
         row = self.records.check_row(row)
         name = None if name is None else check_name(name)
-        return self._change(self._book.known.groups.make_name_entry(row, name))
+        return self._change(self._book.known.groups.rename(row, name))
 
     def split_off(
         self,
@@ -380,11 +387,9 @@ class Lesson:
 
         As :meth:`answer_groups`.
         """
-        one, two = (sort_rows(some, len(self.records)).tolist() for some in (rows, others))
-        links = pairs_of_split(one, two, len(self.records))
-        entry = {"do": "split", "first": one, "second": two, "origin": "group"}
-        told = {"n_pairs": sum(map(len, links.values()))}
-        return self._change(self._add_answerer(entry, by), before=before) | told
+        one, two = self._sort_rows(rows), self._sort_rows(others)
+        event = Split(first=one, second=two, origin="group", by=by)
+        return self._answer(event, before) | {"n_pairs": len(event.pairs(len(self.records)))}
 
     # What is known
 
@@ -395,10 +400,10 @@ class Lesson:
         -------
         dict
             ``version``, which grows by one with every change; ``n_answers``, ``n_same``,
-            ``n_different``, ``n_unsure``, counts of answers; ``n_must_link``, ``n_cannot_link``,
-            counts of pairs; ``n_triplets``; ``can_undo``, ``can_redo`` and ``last_by``, the person
-            whose change is undone next; ``conflicts``, the number of cannot-links within groups;
-            ``question``, the first of the last report's questions that is still open, or None;
+            ``n_different``, ``n_unsure``, counts of answers; ``can_undo``, ``can_redo`` and
+            ``last_by``, the person whose change is undone next; ``conflicts``, the number of
+            cannot-links within groups; ``question``, the first of the last report's questions that
+            is still open, or None;
             ``which``, asked in its place if there are groups to choose from, see
             :meth:`answer_which`: ``left``, ``rows``, their ``groups``, and ``origin``; with one of
             ``rows`` alone, whether the two are the same; ``check``, an implied pair, if it is time
@@ -455,14 +460,14 @@ class Lesson:
         return self._chooser.choose(known, seen.learned)
 
     def _trace_answer(self, left: int, right: int) -> dict[str, Any]:
-        """Find the entry that a pair's answer comes from: its ``number`` and question ``which``."""
-        number, entry = self._book.entry_of((left, right))
-        return {"number": number, "which": question_of(entry, self._book.known)}
+        """Find the event that a pair's answer comes from: its ``number`` and question ``which``."""
+        number, event = self._book.event_of((left, right))
+        return {"number": number, "which": question_of(event, self._book.known)}
 
     @property
-    def entries(self) -> list[dict[str, Any]]:
-        """All entries of the journal, also undone ones."""
-        return self._book.entries
+    def events(self) -> list[Event]:
+        """All events of the journal, also undone ones."""
+        return self._book.events
 
     @property
     def notes_on_answers(self) -> list[str]:
@@ -593,8 +598,8 @@ class Lesson:
 
     def _sought_rows(self) -> Ints:
         """Row numbers that were chosen for what they teach, which are no fair test of quality."""
-        entries = self._book.entries
-        rows = {entry["left"] for entry in entries if entry.get("origin") == "sought"}
+        asked = (one for one in self._book.events if isinstance(one, Answer | Which))
+        rows = {one.left for one in asked if one.origin == "sought"}
         return np.array(sorted(rows), dtype=np.int64)
 
     def review(self) -> dict[str, Any] | None:

@@ -555,7 +555,7 @@ def studio(
         (``label``, ``target``, a few words beside numbers) or say yes or no are set aside. The page
         says so, and can change it.
     pairs : Pairs, optional
-        What is known of rows of X already. Triplets of it are kept in the journal with the answers.
+        What is known of rows of X already. It is not kept in the journal: give it again next time.
     labels : array-like of shape (n,), optional
         Classes, as far as they are known (-1 or None if not): up to 500 pairs of them count as
         known, and points can be coloured by them.
@@ -699,7 +699,7 @@ def _open_studio(given: _Given, journal: StrPath | None, place: Place) -> Studio
         shown,
         journal=journal,
         pairs=given.pairs,
-        entries=() if earlier is None else earlier._lesson.entries,
+        events=() if earlier is None else earlier._lesson.events,
         standardise=given.standardise,
         by=given.by,
         seed=given.seed,

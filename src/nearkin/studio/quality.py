@@ -660,11 +660,9 @@ def _read_chances(agreement: Agreement) -> dict[Pair, float]:
 
 def n_disagreements(known: Knowledge) -> int:
     """Count the pairs to which two people gave opposite answers, so that one of them is wrong."""
-    heard_of = {rows[:2]: set[bool]() for rows in known.voices}
-    for rows, same in known.voices.items():
-        if same is not None:
-            heard_of[rows[:2]].add(same)
-    return sum(len(said) > 1 for said in heard_of.values())
+    voices = known.events.voices.items()
+    told = {(voice[:2], one.same) for voice, one in voices if one.same is not None}
+    return len(told) - len({pair for pair, _ in told})
 
 
 def list_answerers(found: Reliability | None) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,7 @@ from nearkin.questions.strategies import (
     pick_which_questions,
 )
 from nearkin.rows.distances import linked_distances
+from nearkin.studio.events import Event, Which
 from nearkin.studio.knowledge import Knowledge
 from nearkin.studio.metric import TaughtMetric
 from nearkin.studio.records import StudioRecords
@@ -312,24 +313,24 @@ class QuestionChooser:
         return self._next.state(known)
 
 
-def question_of(entry: Mapping[str, Any] | None, known: Knowledge) -> dict[str, Any] | None:
-    """Return the question which group a row belongs to that an entry answered.
+def question_of(event: Event | None, known: Knowledge) -> dict[str, Any] | None:
+    """Return the question which group a row belongs to that an event answered.
 
-    None if the entry answered another kind of question, or if its groups are gone.
+    None if the event answered another kind of question, or if its groups are gone.
     """
-    if entry is None or entry["do"] != "which":
-        return None
     n_rows = int(known.pairs.n_rows or 0)
-    told = [(row, known.groups.of(row)) for row in entry["rows"] if row < n_rows]
+    if not isinstance(event, Which) or event.left >= n_rows:
+        return None
+    told = [(row, known.groups.of(row)) for row in event.rows if row < n_rows]
     shown = [(row, group) for row, group in told if group is not None]
-    if not shown or entry["left"] >= n_rows:
+    if not shown:
         return None
     rows, found = zip(*shown, strict=True)
-    origin = "sought" if entry["origin"] == "sought" else "question"
-    return {"left": entry["left"], "rows": list(rows), "groups": list(found), "origin": origin}
+    origin = "sought" if event.origin == "sought" else "question"
+    return {"left": event.left, "rows": list(rows), "groups": list(found), "origin": origin}
 
 
-def check_origin(origin: str) -> None:
+def check_origin(origin: str | None) -> None:
     """Raise InputError if an answer's origin is none of ``ORIGINS``."""
     if origin not in ORIGINS:
         raise InputError(f"origin must be one of {', '.join(ORIGINS)}, not {origin!r:.60}.")

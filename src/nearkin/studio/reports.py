@@ -28,7 +28,7 @@ from nearkin.rows.parallel import one_core
 from nearkin.scores.verdicts import read_verdicts
 from nearkin.spaces.maps import Affine, Map, compose
 from nearkin.storage.files import quote_formula
-from nearkin.studio.events import Voice
+from nearkin.studio.events import Told, Voice
 from nearkin.studio.groups import LikelyGroups
 from nearkin.studio.knowledge import Knowledge
 from nearkin.studio.metric import Seen, TaughtMetric, distances_from
@@ -110,7 +110,7 @@ def pairs_file(
     pairs: Pairs,
     unsure: NDArray[np.int64],
     ids: Sequence[Any],
-    voices: Mapping[Voice, bool | None] | None = None,
+    voices: Mapping[Voice, Told] | None = None,
 ) -> File:
     """CSV file of pairs by ids as ``nearkin fit --pairs`` reads them; same is empty for unsure.
 
@@ -129,14 +129,14 @@ def pairs_file(
 
 
 def _add_people(
-    lines: list[list[Any]], ids: Sequence[Any], voices: Mapping[Voice, bool | None]
+    lines: list[list[Any]], ids: Sequence[Any], voices: Mapping[Voice, Told]
 ) -> list[list[Any]]:
     """Add a column of people to lines of pairs: pairs with voices get a line for each person."""
     words = {True: "true", False: "false", None: ""}
     named = {(ids[i], ids[j]) for i, j, _ in voices}
     header, *others = lines
     told = [[*line, ""] for line in others if (line[0], line[1]) not in named]
-    told += [[ids[i], ids[j], words[said], "1", name] for (i, j, name), said in voices.items()]
+    told += [[ids[i], ids[j], words[one.same], "1", name] for (i, j, name), one in voices.items()]
     return [[*header, "by"], *told]
 
 
@@ -647,7 +647,7 @@ class Looks:
         """Name and bytes of a file of the pairs, or of the embedding."""
         ids, id_name = self._ids
         if what == "pairs":
-            return pairs_file(known.pairs, known.unsure, ids, known.voices)
+            return pairs_file(known.pairs, known.unsure, ids, known.events.voices)
         return embedding_file(seen.learned.view.embedding(), seen.coordinates, ids, id_name)
 
     @property
