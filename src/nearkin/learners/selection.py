@@ -250,7 +250,8 @@ def make_ingredients(
 ) -> dict[str, Ingredient]:
     """Make the learners to choose among, by name.
 
-    They were left of sixteen by backward elimination (benchmarks/few_pairs, candidates).
+    They were left of sixteen by backward elimination (benchmarks/few_pairs, candidates); RCA, then
+    KernelA, gains nothing beside them (constants).
     ``groups`` names for each column what it belongs to, where columns belong together.
     """
     some: dict[str, Any] = {"random_state": seed}
