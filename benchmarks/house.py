@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import asyncio
 import hashlib
 import json
 import os
@@ -236,6 +237,53 @@ def walks(folder: Path) -> Iterator[tuple[str, Work]]:
     np.savetxt(rows, X, delimiter=",", header="a,b", comments="")
     links.write_text("left,right,same\n" + "".join(f"{i},{j},1\n" for i, j in pairs.must_link))
     yield "nearkin fit", lambda: _run_command(["fit", str(rows), "--pairs", str(links)], folder)
+    yield "an answer in the studio to its reply", _answer_in_studio(X, folder)
+
+
+def _answer_in_studio(X: np.ndarray, folder: Path) -> Work:
+    """Answer a pair in a running studio, from the request to its reply, all in this thread."""
+    from nearkin.studio.lesson import Lesson
+    from nearkin.studio.records import records_of
+    from nearkin.studio.server.app import make_app
+    from nearkin.studio.server.security import Access, Hosts
+
+    loop, access = asyncio.new_event_loop(), Access()
+    lesson = Lesson(records_of(X), journal=folder / "answers.jsonl")
+    app = make_app(lesson, access, Hosts(80))
+    begins, requests = asyncio.Queue[dict[str, Any]](), asyncio.Queue[dict[str, Any]]()
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def begin() -> asyncio.Task[None]:
+        begins.put_nowait({"type": "lifespan.startup"})
+        life = asyncio.create_task(app({"type": "lifespan"}, begins.get, send))
+        while not sent:
+            await asyncio.sleep(0.01)
+        return life
+
+    def at_once(_: object, work: Callable[..., object], *arguments: Any) -> Any:
+        found = loop.create_future()
+        found.set_result(work(*arguments))
+        return found
+
+    life = loop.run_until_complete(begin())
+    loop.run_in_executor = at_once  # type: ignore[method-assign]
+    body = json.dumps({"left": 0, "right": 1, "same": True}).encode()
+    headers = {"host": "localhost", "x-nearkin-token": access.token, "content-length": len(body)}
+    headers["content-type"] = "application/json"
+    scope = {"type": "http", "method": "POST", "path": "/api/answers", "query_string": b""}
+    named = [(name.encode(), str(value).encode()) for name, value in headers.items()]
+
+    def answer() -> None:
+        assert not life.done()
+        sent.clear()
+        requests.put_nowait({"type": "http.request", "body": body, "more_body": False})
+        loop.run_until_complete(app({**scope, "headers": named}, requests.get, send))
+        assert sent[0]["status"] == 200, sent
+
+    return answer
 
 
 def _run_command(arguments: list[str], folder: Path) -> None:

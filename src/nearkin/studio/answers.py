@@ -156,10 +156,6 @@ class AnswerBook:
         if any(isinstance(one, Order) for one in self.events) and not len(self._triplets):
             self.notes.append("Triplets were given when the journal was begun: give them again.")
 
-    def knowledge_after(self, n: int) -> Knowledge:
-        """Return the knowledge after the first n events."""
-        return self._build_known(self._replay(self._journal.events[:n]), n)
-
     def _replay(self, events: Sequence[Event]) -> State:
         """Return the state after some events, applied to the pairs given at the start."""
         state, go_on = self._start, after

@@ -179,11 +179,10 @@ class Lesson:
             told = self._book.known.told
             first = learn_first(self._learner, self._rows, told)
             self._seen = self._pictures.take(first, told)
-            self._n_resumed = len(self._book.events)
-            if self._n_resumed and book is None:
+            if self._book.events and book is None:
                 self._book.resume()
             self._looks = Looks(records, [*notes, *self._book.notes])
-            if self._n_resumed:
+            if self._book.events:
                 self.place()
         except BaseException:
             if book is None:
@@ -555,14 +554,13 @@ class Lesson:
             before_each_fit,
         )
         quality = describe_quality(held_out)
-        self._history.add(known.n_answers, quality)
         telling = telling_pairs(known.spoken, chances_of(held_out, known.pairs))
         found = judge_answerers(held_out, known, telling)
         return {
             "version": known.version,
             "learner": learned.step.describe(self._scaler),
             "quality": quality,
-            "course": self._history.list_points(),
+            "course": self._history.add(known.n_answers, quality),
             "outlook": outlook_of_answers(
                 self._rows, known.pairs, known.counts.told, before_each_fit
             ),
@@ -582,19 +580,6 @@ class Lesson:
             "questions": questions,
             "notes": [*self._looks.notes, *map(_without_code, learned.notes)],
         }
-
-    def recall(self) -> Iterator[list[dict[str, float]]]:
-        """Recompute from the journal how good the metric was earlier, and yield the growing curve.
-
-        Used when a lesson is continued. It takes as long as a dozen reports.
-        """
-        sought = self._sought_rows()
-        for n in self._history.missing(self._n_resumed):
-            known = self._book.knowledge_after(n)
-            learned = learn_again_from(self._seen.learned, self._rows, known.told, known.version)
-            held_out = held_out_ranks(learned, self._rows, known.told, self._seed, sought)
-            self._history.fill(known.n_answers, describe_quality(held_out))
-            yield self._history.list_points()
 
     def _sought_rows(self) -> Ints:
         """Row numbers that were chosen for what they teach, which are no fair test of quality."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass
@@ -397,8 +396,7 @@ def find_doubtful_rows(learned: TaughtMetric, n_rows: int, seed: int = 0) -> Mas
     return found
 
 
-# Points that are found again from a journal, and those that are kept at all.
-_FOUND_AGAIN = 12
+# Points of the curve that are kept.
 _MOST_POINTS = 300
 
 
@@ -406,46 +404,21 @@ class QualityHistory:
     """Quality of the metric after each number of answers, without undone answers."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._points: dict[int, dict[str, float]] = {}
+        self._points: list[dict[str, float]] = []
 
-    def add(self, n_answers: int, quality: Mapping[str, Any]) -> None:
-        """Add the quality after n answers, and drop points of more answers, which are undone."""
-        with self._lock:
-            self._points = {n: one for n, one in self._points.items() if n < n_answers}
-            self._keep(n_answers, quality)
+    def add(self, n_answers: int, quality: Mapping[str, Any]) -> list[dict[str, float]]:
+        """Add the quality after n answers, and drop points of more answers, which are undone.
 
-    def fill(self, n_answers: int, quality: Mapping[str, Any]) -> None:
-        """Add a point recomputed from the journal, if it lies before the last and has none yet."""
-        with self._lock:
-            if self._points and n_answers < max(self._points) and n_answers not in self._points:
-                self._keep(n_answers, quality)
-
-    def _keep(self, n_answers: int, quality: Mapping[str, Any]) -> None:
-        """Store both pair AUC with intervals as a point, if there were enough pairs."""
-        figures = quality["figures"]
+        Returns the last 300 points: pair AUC, learned and Euclidean, with intervals.
+        """
+        points = [one for one in self._points if one["answers"] < n_answers]
         if quality["enough"]:
-            auc, low, high = figures["auc"]
-            euclidean, euclidean_low, euclidean_high = figures["euclidean_auc"]
-            self._points[n_answers] = {
-                "answers": n_answers,
-                "auc": auc,
-                "low": low,
-                "high": high,
-                "euclidean": euclidean,
-                "euclidean_low": euclidean_low,
-                "euclidean_high": euclidean_high,
-            }
-
-    def list_points(self) -> list[dict[str, float]]:
-        """List the last 300 points in the order of answers."""
-        with self._lock:
-            return [self._points[n] for n in sorted(self._points)][-_MOST_POINTS:]
-
-    def missing(self, n_entries: int) -> list[int]:
-        """Numbers of entries, evenly spaced, after which to recompute quality, largest first."""
-        wanted = np.linspace(0, n_entries, _FOUND_AGAIN + 1)[1:-1].astype(int)
-        return sorted({int(n) for n in wanted if n > 0}, reverse=True)
+            auc, low, high = quality["figures"]["auc"]
+            points.append({"answers": n_answers, "auc": auc, "low": low, "high": high})
+            euclidean = zip(("", "_low", "_high"), quality["figures"]["euclidean_auc"], strict=True)
+            points[-1] |= {f"euclidean{end}": value for end, value in euclidean}
+        self._points = points[-_MOST_POINTS:]
+        return self._points
 
 
 # Suspects that are listed at most.

@@ -177,9 +177,6 @@ class StubLesson:
         self.reported.append(self.version)
         return {"version": self.version, "quality": {"auc": np.nan}}
 
-    def recall(self):
-        return iter(())
-
     def layout(self):
         return {"version": self.version, "coordinates": self.coordinates()}
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import struct
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
@@ -53,7 +52,7 @@ from nearkin.studio.server.schemas import (
     WithdrawalBody,
 )
 from nearkin.studio.server.security import SUBPROTOCOL, Access, Guard, Hosts, log_few_errors
-from nearkin.studio.server.session import Mailbox, Message, Replaceable, Room
+from nearkin.studio.server.session import Mailbox, Message, Room, Sessions
 
 if TYPE_CHECKING:
     from nearkin.studio.lesson import Lesson
@@ -70,23 +69,25 @@ _ANOTHER_LESSON = 1012
 
 @dataclass
 class _Asking:
-    """A tab that polls: its mailbox, and its last message with its number.
+    """A tab that polls: its room and mailbox, and its last message with its number.
 
     That message is sent again if the tab has not received it.
     """
 
+    room: Room
     mailbox: Mailbox
     number: int = 0
     told: Message = ""
     asked_at: float = field(default_factory=time.monotonic)
 
 
-def add_live(app: FastAPI, room: Room) -> None:
+def add_live(app: FastAPI, sessions: Sessions) -> None:
     """Add the routes by which tabs receive messages: a WebSocket, and polling."""
 
     @app.websocket("/api/live")
     async def live(websocket: WebSocket) -> None:
         """Exchange messages with a tab until it disconnects."""
+        room = sessions.room
         offered = websocket.scope.get("subprotocols", [])
         await websocket.accept(SUBPROTOCOL if SUBPROTOCOL in offered else None)
         if len(room.live) >= _MOST_TABS:
@@ -110,7 +111,8 @@ def add_live(app: FastAPI, room: Room) -> None:
         """Remove tabs that have not polled for 30 seconds."""
         now = time.monotonic()
         for name in [n for n, one in tabs.items() if now - one.asked_at > _GONE_AFTER]:
-            room.leave(tabs.pop(name).mailbox)
+            one = tabs.pop(name)
+            one.room.leave(one.mailbox)
 
     @app.get("/api/live/next")
     async def next_message(
@@ -121,14 +123,15 @@ def add_live(app: FastAPI, room: Room) -> None:
         """Reply the next message to a tab that polls, or the last one if it was not received."""
         forget_who_has_gone()
         if tab not in tabs:
+            room = sessions.room
             if len(room.live) >= _MOST_TABS:
                 raise HTTPException(429, "Too many tabs are open.")
-            tabs[tab] = _Asking(room.live.join())
+            tabs[tab] = _Asking(room, room.live.join())
             await room.greet(tabs[tab].mailbox)
         one = tabs[tab]
         one.asked_at = time.monotonic()
         if hello:
-            room.hear(one.mailbox, hello)
+            one.room.hear(one.mailbox, hello)
         if after >= one.number:
             try:
                 async with asyncio.timeout(_WAITS):
@@ -136,6 +139,7 @@ def add_live(app: FastAPI, room: Room) -> None:
             except TimeoutError:
                 return Response(status_code=204)
             if told is None:
+                tabs.pop(tab, None)
                 raise HTTPException(409, "Another lesson has begun.")
             one.number, one.told = one.number + 1, told
         kind = "application/octet-stream" if isinstance(one.told, bytes) else "application/json"
@@ -178,10 +182,12 @@ def explain(error: Exception) -> str:
     return " ".join(str(error).split()).strip("'\"") or type(error).__name__
 
 
-async def apply_change(room: Room, status: int, change: Any, *arguments: Any) -> Response:
+async def apply_change(
+    sessions: Sessions, status: int, change: Callable[[Lesson], dict[str, Any]]
+) -> Response:
     """Apply a change, and reply the new state, or an error of this status if it is refused."""
     try:
-        return PlainJSON(await room.change(change, *arguments))
+        return PlainJSON(await sessions.room.change(change))
     except AnswerConflict:
         raise
     except (ValueError, IndexError) as error:
@@ -208,9 +214,8 @@ Text = Annotated[str, Query(max_length=_LONGEST_SEARCH)]
 Who = Annotated[str | None, Query(max_length=LONGEST_NAME)]
 
 
-def add_answers(app: FastAPI, room: Room) -> None:
+def add_answers(app: FastAPI, sessions: Sessions) -> None:
     """Add the routes of the list of answers."""
-    lesson = room.lesson
 
     @app.get("/api/answers")
     def answers(
@@ -221,48 +226,47 @@ def add_answers(app: FastAPI, room: Room) -> None:
         by: Who = None,
     ) -> Response:
         """Reply answers of the list, see :meth:`Lesson.answers`."""
-        return PlainJSON(lesson.answers(start, n, text, said, by))
+        return PlainJSON(sessions.lesson.answers(start, n, text, said, by))
 
     @app.post("/api/answers/withdrawals")
     async def withdraw(body: EntryWithdrawalBody) -> Response:
         """Withdraw all answers of an entry."""
-        return await apply_change(room, 409, lesson.withdraw_entry, body.number)
+        return await apply_change(sessions, 409, lambda one: one.withdraw_entry(body.number))
 
 
-def add_columns(app: FastAPI, room: Room, place: Replaceable) -> None:
+def add_columns(app: FastAPI, sessions: Sessions) -> None:
     """Add the routes for columns to learn from, whose choice replaces the lesson."""
-    lesson = room.lesson
 
     @app.get("/api/learned-columns")
     def columns() -> Response:
         """Reply which columns are learned from."""
-        return PlainJSON(lesson.column_roles())
+        return PlainJSON(sessions.lesson.column_roles())
 
     @app.post("/api/learned-columns")
     async def learn_from(body: ColumnsToLearnFromBody) -> Response:
         """Learn from other columns from now on: another lesson takes over."""
-        wished = body.columns, body.standardise
+        lesson, wished = sessions.lesson, (body.columns, body.standardise)
         try:
-            done = await place.replace(lesson, lambda: lesson.learning_from(*wished))
+            done = await sessions.replace(lesson, lambda: lesson.learning_from(*wished))
         except (ValueError, TypeError, OSError) as error:
             raise HTTPException(422, explain(error)) from None
         if not done:
             raise HTTPException(409, "Other columns were chosen meanwhile: look at them first.")
-        return PlainJSON(place.lesson.column_roles())
+        return PlainJSON(sessions.lesson.column_roles())
 
 
 # Records of a page of a table.
 _MOST_AT_ONCE = 100
 
 
-def add_finding(app: FastAPI, room: Room) -> None:
+def add_finding(app: FastAPI, sessions: Sessions) -> None:
     """Add the routes for search, and for tables of selected rows."""
-    lesson = room.lesson
-    n_rows = int(lesson.about()["n_rows"])
+    n_rows = int(sessions.lesson.about()["n_rows"])
 
     @app.get("/api/columns")
     def columns() -> Response:
         """Reply the columns to search by, then index texts for the search that will follow."""
+        lesson = sessions.lesson
         return PlainJSON(lesson.columns(), background=BackgroundTask(lesson.prepare_finding))
 
     @app.post("/api/search")
@@ -270,7 +274,7 @@ def add_finding(app: FastAPI, room: Room) -> None:
         """Reply which rows meet the conditions of a search."""
         check_rows(n_rows, *body.groups)
         try:
-            found = lesson.find(_convert_search(body))
+            found = sessions.lesson.find(_convert_search(body))
         except ValueError as error:
             raise HTTPException(422, explain(error)) from None
         return reply_bytes(encode_matches(found))
@@ -281,13 +285,13 @@ def add_finding(app: FastAPI, room: Room) -> None:
         check_rows(n_rows, *body.rows)
         if len(body.rows) > _MOST_AT_ONCE:
             raise HTTPException(422, f"At most {_MOST_AT_ONCE} records are sent at once.")
-        return PlainJSON([lesson.record(row) for row in body.rows])
+        return PlainJSON([sessions.lesson.record(row) for row in body.rows])
 
     @app.post("/api/rows/file")
     def rows_file(body: RowsBody) -> Response:
         """Reply a CSV file of some rows."""
         check_rows(n_rows, *body.rows)
-        name, content = lesson.rows_file(body.rows)
+        name, content = sessions.lesson.rows_file(body.rows)
         headers = {"Content-Disposition": f'attachment; filename="{name}"'}
         return Response(content, media_type="application/octet-stream", headers=headers)
 
@@ -311,40 +315,39 @@ def _convert_condition(body: WhereBody) -> Where:
     return Where(body.key, kinds, body.low, body.high, body.text)
 
 
-def add_groups(app: FastAPI, room: Room) -> None:
+def add_groups(app: FastAPI, sessions: Sessions) -> None:
     """Add the routes for the groups of all rows, and for what is asked."""
-    lesson = room.lesson
-    n_rows = int(lesson.about()["n_rows"])
+    n_rows = int(sessions.lesson.about()["n_rows"])
 
     @app.get("/api/groups")
     def groups() -> Response:
         """Reply the groups, then the number of each row's."""
-        return reply_bytes(encode_groups(lesson.groups()))
+        return reply_bytes(encode_groups(sessions.lesson.groups()))
 
     @app.post("/api/groups")
     async def say(body: GroupsBody) -> Response:
         """Record that two groups of rows are the same, or differ."""
         check_rows(n_rows, *body.first, *body.second)
         told = body.first, body.second, body.same, body.before, body.by
-        return await apply_change(room, 422, lesson.answer_groups, *told)
+        return await apply_change(sessions, 422, lambda one: one.answer_groups(*told))
 
     @app.post("/api/groups/split")
     async def split(body: SplitBody) -> Response:
         """Record that some rows are the same, and differ from some others."""
         check_rows(n_rows, *body.rows, *body.others)
         told = body.rows, body.others, body.before, body.by
-        return await apply_change(room, 422, lesson.split_off, *told)
+        return await apply_change(sessions, 422, lambda one: one.split_off(*told))
 
     @app.post("/api/groups/name")
     async def name(body: GroupNameBody) -> Response:
         """Name the group that answers have put a row in."""
         check_rows(n_rows, body.row)
-        return await apply_change(room, 409, lesson.name_group, body.row, body.name)
+        return await apply_change(sessions, 409, lambda one: one.name_group(body.row, body.name))
 
     @app.post("/api/ask")
     async def ask(body: AskBody) -> Response:
         """Choose what is asked, and in which words."""
-        return await apply_change(room, 422, lesson.ask, body.purpose, body.words)
+        return await apply_change(sessions, 422, lambda one: one.ask(body.purpose, body.words))
 
 
 def encode_groups(found: dict[str, Any]) -> bytes:
@@ -354,26 +357,24 @@ def encode_groups(found: dict[str, Any]) -> bytes:
     return struct.pack("<I", len(head)) + head + encode_numbers(found["values"])
 
 
-def add_which(app: FastAPI, room: Room) -> None:
+def add_which(app: FastAPI, sessions: Sessions) -> None:
     """Add the route for choices among groups."""
-    lesson = room.lesson
-    n_rows = int(lesson.about()["n_rows"])
+    n_rows = int(sessions.lesson.about()["n_rows"])
 
     @app.post("/api/which")
     async def which(body: WhichBody) -> Response:
         """Record which of some rows a row is like."""
         check_rows(n_rows, body.left, *body.rows, *(() if body.right is None else (body.right,)))
         told = body.left, body.rows, body.right, body.same, body.origin, body.before, body.by
-        return await apply_change(room, 422, lesson.answer_which, *told)
+        return await apply_change(sessions, 422, lambda one: one.answer_which(*told))
 
 
 Row = Annotated[int, Query(ge=0, le=LARGEST_ROW)]
 
 
-def add_why(app: FastAPI, room: Room) -> None:
+def add_why(app: FastAPI, sessions: Sessions) -> None:
     """Add the route that explains a distance."""
-    lesson = room.lesson
-    n_rows = int(lesson.about()["n_rows"])
+    n_rows = int(sessions.lesson.about()["n_rows"])
 
     @app.get("/api/why")
     def why(left: Row, right: Row) -> Response:
@@ -382,7 +383,7 @@ def add_why(app: FastAPI, room: Room) -> None:
         if left == right:
             raise HTTPException(422, "A record is explained beside another one.")
         try:
-            return PlainJSON(lesson.why(left, right))
+            return PlainJSON(sessions.lesson.why(left, right))
         except ValueError as error:
             raise HTTPException(409, explain(error)) from None
 
@@ -390,7 +391,7 @@ def add_why(app: FastAPI, room: Room) -> None:
 _MOST_NEIGHBORS = 1000
 
 
-def make_app(lesson: Lesson, access: Access, hosts: Hosts) -> Replaceable:
+def make_app(lesson: Lesson, access: Access, hosts: Hosts) -> FastAPI:
     """Make the server's app for a lesson, and for lessons that may replace it.
 
     Parameters
@@ -399,23 +400,21 @@ def make_app(lesson: Lesson, access: Access, hosts: Hosts) -> Replaceable:
         Nothing else may change it while the app runs.
     access : Access
         Holds the token that every request must have.
+
+    Returns
+    -------
+    FastAPI
+        Its ``state.sessions`` has the lesson that is taught.
     """
-    return Replaceable(partial(_make_lesson_app, access=access, hosts=hosts), lesson)
-
-
-def _make_lesson_app(
-    lesson: Lesson, place: Replaceable, access: Access, hosts: Hosts
-) -> tuple[FastAPI, Room]:
-    """Make the app of one lesson; returns it and its room."""
-    room = Room(lesson)
+    sessions = Sessions(lesson)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         """Open the room at the app's start, and close it at its end."""
         log_few_errors(asyncio.get_running_loop())
-        room.open()
+        sessions.room.open()
         yield
-        await room.close()
+        await sessions.close()
 
     app = FastAPI(
         title="nearkin.studio",
@@ -426,19 +425,16 @@ def _make_lesson_app(
         lifespan=lifespan,
         default_response_class=PlainJSON,
     )
+    app.state.sessions = sessions
     app.add_middleware(Guard, access=access, hosts=hosts)
     _add_errors(app)
-    _add_looks(app, room)
-    _add_changes(app, room)
-    add_answers(app, room)
-    add_groups(app, room)
-    add_columns(app, room, place)
-    add_why(app, room)
-    add_finding(app, room)
-    add_which(app, room)
-    add_live(app, room)
+    for add in (
+        *(_add_looks, _add_changes, add_answers, add_groups, add_columns),
+        *(add_why, add_finding, add_which, add_live),
+    ):
+        add(app, sessions)
     _add_page(app)
-    return app, room
+    return app
 
 
 def _add_errors(app: FastAPI) -> None:
@@ -467,10 +463,9 @@ def _describe_error(error: RequestValidationError) -> str:
     return f"{where}: {first['msg']}."[:300]
 
 
-def _add_looks(app: FastAPI, room: Room) -> None:
+def _add_looks(app: FastAPI, sessions: Sessions) -> None:
     """Add the routes that change nothing; they run in threads, since some take long."""
-    lesson = room.lesson
-    n_rows = int(lesson.about()["n_rows"])
+    n_rows = int(sessions.lesson.about()["n_rows"])
 
     def require_row(row: int) -> int:
         """Return a row number; raise an error of status 404 if there is no such row."""
@@ -481,37 +476,38 @@ def _add_looks(app: FastAPI, room: Room) -> None:
     @app.get("/api/lesson")
     def about() -> Response:
         """Reply a description of the data, and the state."""
-        about = lesson.about()
-        own = {"state": lesson.state(), "nearkin": __version__, "run": room.run}
+        about = sessions.lesson.about()
+        own = {"state": sessions.lesson.state(), "nearkin": __version__, "run": sessions.room.run}
         return PlainJSON({**about, **own})
 
     @app.get("/api/layout")
     def layout() -> Response:
         """Reply the coordinates of all rows."""
-        return reply_bytes(encode_layout(lesson.layout()))
+        return reply_bytes(encode_layout(sessions.lesson.layout()))
 
     @app.get("/api/known")
     def known() -> Response:
         """Reply all answered pairs."""
-        return PlainJSON(lesson.known())
+        return PlainJSON(sessions.lesson.known())
 
     @app.get("/api/report")
     def report() -> Response:
         """Reply the last report."""
-        return Response(status_code=204) if room.report is None else PlainJSON(room.report)
+        found = sessions.room.report
+        return Response(status_code=204) if found is None else PlainJSON(found)
 
     @app.get("/api/review")
     def review() -> Response:
         """Reply the last review of records, and request new ones."""
-        if not lesson.about()["review"]:
+        if not sessions.lesson.about()["review"]:
             raise HTTPException(404, "There are no records here that are known by words.")
-        found = room.look_at_review()
+        found = sessions.room.look_at_review()
         return Response(status_code=204) if found is None else PlainJSON(found)
 
     def colour_rows(key: str) -> dict[str, Any]:
         """Return a colouring; raise an error of status 404 if there is none."""
         try:
-            return lesson.colouring(key)
+            return sessions.lesson.colouring(key)
         except (KeyError, IndexError, ValueError) as error:
             raise HTTPException(404, explain(error)) from None
 
@@ -530,12 +526,12 @@ def _add_looks(app: FastAPI, room: Room) -> None:
     def record(row: RowInPath, beside: RowBeside = None, whole: bool = False) -> Response:
         """Reply what to show of a row."""
         other = None if beside is None else require_row(beside)
-        return PlainJSON(lesson.record(require_row(row), other, whole))
+        return PlainJSON(sessions.lesson.record(require_row(row), other, whole))
 
     @app.get("/api/records/{row}/image")
     async def image(row: RowInPath, side: Side = LONGEST_SIDE) -> Response:
         """Reply a row's picture."""
-        found = await room.image(require_row(row), side)
+        found = await sessions.room.image(require_row(row), side)
         if isinstance(found, str):
             raise HTTPException(404, found)
         content, media_type = found
@@ -546,7 +542,7 @@ def _add_looks(app: FastAPI, room: Room) -> None:
         row: RowInPath, n: Annotated[int, Query(ge=1, le=_MOST_NEIGHBORS)] = 10
     ) -> Response:
         """Reply the rows nearest to a row."""
-        return PlainJSON(lesson.neighbors(require_row(row), n=min(n, max(1, n_rows - 1))))
+        return PlainJSON(sessions.lesson.neighbors(require_row(row), n=min(n, max(1, n_rows - 1))))
 
     @app.get("/api/export/{what}")
     def export(
@@ -554,40 +550,42 @@ def _add_looks(app: FastAPI, room: Room) -> None:
     ) -> Response:
         """Reply an exported file."""
         try:
-            name, content = lesson.export(what)
+            name, content = sessions.lesson.export(what)
         except ValueError as error:
             raise HTTPException(409, explain(error)) from None
         headers = {"Content-Disposition": f'attachment; filename="{name}"'}
         return Response(content, media_type="application/octet-stream", headers=headers)
 
 
-def _add_changes(app: FastAPI, room: Room) -> None:
+def _add_changes(app: FastAPI, sessions: Sessions) -> None:
     """Add the routes that change answers."""
-    lesson = room.lesson
-    n_rows = int(lesson.about()["n_rows"])
+    n_rows = int(sessions.lesson.about()["n_rows"])
 
     @app.post("/api/answers")
     async def answer(body: AnswerBody) -> Response:
         """Record the answer to a pair."""
         check_rows(n_rows, body.left, body.right)
         told = body.left, body.right, body.same, body.origin, body.before, body.by
-        return await apply_change(room, 422, lesson.answer, *told)
+        return await apply_change(sessions, 422, lambda one: one.answer(*told))
 
     @app.post("/api/withdrawals")
     async def withdraw(body: WithdrawalBody) -> Response:
         """Withdraw the answer to a pair."""
         check_rows(n_rows, body.left, body.right)
-        return await apply_change(room, 409, lesson.withdraw, body.left, body.right, body.before)
+        told = body.left, body.right, body.before
+        return await apply_change(sessions, 409, lambda one: one.withdraw(*told))
 
     @app.post("/api/undo")
     async def undo(body: StepBody | None = None) -> Response:
         """Undo the last change."""
-        return await apply_change(room, 409, lesson.undo, None if body is None else body.version)
+        version = None if body is None else body.version
+        return await apply_change(sessions, 409, lambda one: one.undo(version))
 
     @app.post("/api/redo")
     async def redo(body: StepBody | None = None) -> Response:
         """Redo the change that was undone last."""
-        return await apply_change(room, 409, lesson.redo, None if body is None else body.version)
+        version = None if body is None else body.version
+        return await apply_change(sessions, 409, lambda one: one.redo(version))
 
 
 def _add_page(app: FastAPI) -> None:

@@ -198,7 +198,8 @@ class Serving:
     @property
     def lesson(self) -> Lesson:
         """The lesson that is taught now."""
-        return self.app.lesson
+        found: Lesson = self.app.state.sessions.lesson
+        return found
 
     def url_for_a_program(self) -> str:
         """Address of the page with a code instead of the token, which opens it once and soon."""

@@ -8,14 +8,11 @@ import logging
 import secrets
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractAsyncContextManager, suppress
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
-
-from fastapi import FastAPI
 
 from nearkin.studio.events import LONGEST_NAME
 from nearkin.studio.server.encoding import as_json, encode_layout
@@ -406,8 +403,6 @@ class Room:
         self.report: Mapping[str, Any] | None = None
         self.review: Mapping[str, Any] | None = None
         self._map: bytes | None = None
-        self._recalling = Worker(self._recall, self._tell_failure, "nearkin-history")
-        self._is_closing = False
         self._changes = ThreadPoolExecutor(1, thread_name_prefix="nearkin-changes")
         self._pictures = ThreadPoolExecutor(_MOST_PICTURES, thread_name_prefix="nearkin-pictures")
         self._refits = Refits(
@@ -423,31 +418,30 @@ class Room:
         """Start the threads, on the running event loop."""
         self.live.open()
         self._refits.start()
-        self._recalling.start()
+
+    async def give_way(self) -> None:
+        """End once what has begun is done: another room takes over, and shares the answers."""
+        self.live.cut_off()
+        await asyncio.to_thread(self._pictures.shutdown)
+        await self.close()
 
     async def close(self) -> None:
         """Stop all threads; changes that have begun are finished."""
         self.live.close()
         self._pictures.shutdown(wait=False, cancel_futures=True)
         await asyncio.to_thread(self._changes.shutdown)
-        self._is_closing = True
-        self._recalling.stop()
         await asyncio.to_thread(self._refits.stop)
 
-    async def change(
-        self, change: Callable[..., dict[str, Any]], *arguments: Any
-    ) -> dict[str, Any]:
-        """Call a method of the lesson that changes answers, in order; returns the new state."""
+    async def change(self, change: Callable[[Lesson], dict[str, Any]]) -> dict[str, Any]:
+        """Change answers of the lesson, one change after the other; returns the new state."""
         loop = asyncio.get_running_loop()
         self._refits.make_way()
-        return await loop.run_in_executor(self._changes, self._apply_change, change, arguments)
+        return await loop.run_in_executor(self._changes, self._apply_change, change)
 
-    def _apply_change(
-        self, change: Callable[..., dict[str, Any]], arguments: tuple[Any, ...]
-    ) -> dict[str, Any]:
+    def _apply_change(self, change: Callable[[Lesson], dict[str, Any]]) -> dict[str, Any]:
         """Apply a change in the thread of changes, tell all tabs, and request learning."""
         try:
-            found = change(*arguments)
+            found = change(self.lesson)
         except Exception:
             self._refits.go_on()
             raise
@@ -536,8 +530,6 @@ class Room:
 
     def _tell_report(self, report: Mapping[str, Any]) -> None:
         """Send all tabs a report, then the state, which holds its next question."""
-        if self.report is None:
-            self._recalling.want()
         self.report = report
         self.live.tell("report", _encode_message("report", report))
         self._run_after_changes(self.tell_state)
@@ -557,21 +549,6 @@ class Room:
         self.review = review
         self.live.tell("review", _encode_message("review", review))
 
-    def _recall(self) -> None:
-        """Recompute the curve of earlier quality, and send it to all tabs: a thread's job."""
-        course = None
-        for found in self.lesson.recall():
-            if self._is_closing:
-                return
-            course = found
-        if course is not None and self.report is not None:
-            self.report = {**self.report, "course": course}
-            self.live.tell("report", _encode_message("report", self.report))
-
-    def _tell_failure(self, error: Exception) -> None:
-        """Send all tabs a sentence on an error of a thread."""
-        self._tell_problem(explain_error("The course of quality could not be found", error))
-
     def _tell_problem(self, sentence: str) -> None:
         """Send all tabs a sentence on what went wrong."""
         self.live.tell("problem", _encode_message("problem", {"message": sentence}))
@@ -582,53 +559,25 @@ def _encode_message(kind: str, content: Mapping[str, Any]) -> str:
     return as_json({"type": kind, **content})
 
 
-# Seconds that requests to the app before may take to end.
-_PATIENCE = 30.0
+class Sessions:
+    """The room of the lesson that is taught now; where other columns are chosen, another opens.
 
-
-class Replaceable:
-    """An ASGI app that serves a lesson, until another lesson takes its place.
-
-    Later requests go to the app of the new lesson. The old app finishes those that have begun, with
-    the answers that both lessons share, and then ends. Tabs are disconnected, and find the new
-    lesson when they connect again.
-
-    Parameters
-    ----------
-    make : callable
-        Called with a lesson and this object, returns an app and its room.
+    Tabs are disconnected then, and find the new room when they connect again.
 
     Attributes
     ----------
-    lesson : Lesson
-        The lesson that is taught now.
+    room : Room
     """
 
-    def __init__(
-        self, make: Callable[[Lesson, Replaceable], tuple[FastAPI, Room]], lesson: Lesson
-    ) -> None:
-        self._make, self.lesson = make, lesson
-        self._app, self._room = make(lesson, self)
-        self._life: AbstractAsyncContextManager[Any] | None = None
-        self._n_begun: Counter[int] = Counter()
+    def __init__(self, lesson: Lesson) -> None:
+        self.room = Room(lesson)
         self._replacing = asyncio.Lock()
         self._ending: set[asyncio.Task[None]] = set()
 
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Serve a request by the present app, or the server's start and end."""
-        if scope["type"] == "lifespan":
-            await self._live(receive, send)
-            return
-        app = self._app
-        self._n_begun[id(app)] += scope["type"] == "http"
-        try:
-            await app(scope, receive, send)
-        finally:
-            self._n_begun[id(app)] -= scope["type"] == "http"
-
-    def openapi(self) -> dict[str, Any]:
-        """Return the OpenAPI schema of the present app."""
-        return self._app.openapi()
+    @property
+    def lesson(self) -> Lesson:
+        """The lesson that is taught now."""
+        return self.room.lesson
 
     async def replace(self, old: Lesson, lesson: Callable[[], Lesson]) -> bool:
         """Teach another lesson from now on; returns False if ``old`` is not taught any more.
@@ -638,42 +587,20 @@ class Replaceable:
         async with self._replacing:
             if self.lesson is not old:
                 return False
-            new = await asyncio.to_thread(lesson)
-            app, room = self._make(new, self)
-            life = _lifespan_of(app)
-            await life.__aenter__()
-            before = self._app, self._room, self._life
-            self.lesson, self._app, self._room, self._life = new, app, room, life
-            task = asyncio.create_task(self._end(*before))
+            room, before = Room(await asyncio.to_thread(lesson)), self.room
+            room.open()
+            self.room = room
+            task = asyncio.create_task(self._end(before))
             self._ending.add(task)
             task.add_done_callback(self._ending.discard)
             return True
 
-    async def _end(self, app: FastAPI, room: Room, life: Any) -> None:
-        """End an app once its requests are done."""
-        room.live.cut_off()
-        end = time.monotonic() + _PATIENCE
-        while self._n_begun[id(app)] and time.monotonic() < end:
-            await asyncio.sleep(0.02)
-        await life.__aexit__(None, None, None)
-        self._room.look_again()  # at what the other has taken meanwhile
+    async def _end(self, before: Room) -> None:
+        """End the room of before, and learn what was answered there meanwhile."""
+        await before.give_way()
+        self.room.look_again()
 
-    async def _live(self, receive: Any, send: Any) -> None:
-        """Start and end the app with the server, by the ASGI lifespan protocol."""
-        await receive()
-        try:
-            self._life = _lifespan_of(self._app)
-            await self._life.__aenter__()
-        except BaseException as error:
-            await send({"type": "lifespan.startup.failed", "message": str(error)})
-            raise
-        await send({"type": "lifespan.startup.complete"})
-        await receive()
+    async def close(self) -> None:
+        """Close all rooms."""
         await asyncio.gather(*self._ending, return_exceptions=True)
-        await self._life.__aexit__(None, None, None)
-        await send({"type": "lifespan.shutdown.complete"})
-
-
-def _lifespan_of(app: FastAPI) -> AbstractAsyncContextManager[Any]:
-    """Context manager that starts and ends an app."""
-    return app.router.lifespan_context(app)
+        await self.room.close()
