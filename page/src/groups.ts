@@ -3,10 +3,10 @@
 import { answerMany, change } from "./actions";
 import { api } from "./api";
 import { coalesced } from "./coalesce";
-import { GROUPS, titleOf } from "./logic/messages";
+import { DUPLICATES, GROUPS, titleOf } from "./logic/messages";
 import { DURATION_MS } from "./logic/motion";
-import type { Group, KnownGroup } from "./logic/types";
-import type { Model } from "./model";
+import type { Colouring, Group, KnownGroup } from "./logic/types";
+import { type Model, purposeOf } from "./model";
 import { notifyProblem } from "./notices";
 import { afterPause } from "./settled";
 import { remember } from "./storage";
@@ -18,9 +18,8 @@ const AFTER_MOTION_MS = DURATION_MS + 50;
 export function keepGroups(model: Model): void {
   const fetchGroups = coalesced(async () => {
     try {
-      const groups = await api.groups();
-      model.groups.set(groups);
-      if (model.colouringKey.value === GROUPS) model.colouring.set(groups.colouring);
+      model.groups.set(await api.groups());
+      if (model.colouringKey.value === GROUPS) model.colouring.set(byGroups(model));
     } catch (problem) {
       notifyProblem(problem);
     }
@@ -28,7 +27,7 @@ export function keepGroups(model: Model): void {
   const fetchColouring = coalesced(async () => {
     const key = model.colouringKey.value;
     if (key === "") return model.colouring.set(null);
-    if (key === GROUPS) return model.colouring.set(model.groups.value?.colouring ?? null);
+    if (key === GROUPS) return model.colouring.set(byGroups(model));
     try {
       const colouring = await api.colouring(key);
       if (key === model.colouringKey.value) model.colouring.set(colouring);
@@ -44,8 +43,20 @@ export function keepGroups(model: Model): void {
   const later = afterPause(fetchGroups, AFTER_MOTION_MS);
   model.learned.listen(later.start);
   model.state.listen((state, before) => state.version !== before.version && later.start());
+  model.review.listen(() => model.colouringKey.value === GROUPS && fetchColouring());
   fetchGroups();
   if (model.colouringKey.value !== GROUPS) fetchColouring();
+}
+
+/** The group that each record is likely of; where duplicates are looked for, those that were found. */
+function byGroups(model: Model): Colouring | null {
+  const { review, groups, lesson } = model;
+  if (purposeOf(model) !== "things") return groups.value?.colouring ?? null;
+  if (review.value === null || review.value.n_groups === 0) return null;
+  const values = new Float32Array(lesson.n_rows).fill(Number.NaN);
+  for (const row of review.value.groups.flatMap(({ rows }) => rows)) values[row] = 0;
+  const of = { key: DUPLICATES, name: "Duplicates", kind: "categories" as const, range: null };
+  return { ...of, categories: ["found so far"], values };
 }
 
 /** What a point's group is called; null if it is in none, or if that is not shown. */
@@ -57,7 +68,10 @@ export function groupName({ groups, colouring }: Model, row: number): string | n
 }
 
 /** The group of a number, with its examples, if it is here. */
-export function groupOf({ groups }: Model, { number }: KnownGroup): Group | undefined {
+export function groupOf(
+  { groups }: Model,
+  { number }: Pick<KnownGroup, "number">,
+): Group | undefined {
   return groups.value?.groups.find((group) => group.number === number);
 }
 

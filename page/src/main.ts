@@ -141,11 +141,7 @@ async function reload(model: Model): Promise<void> {
       model.askedThen.length = 0;
       model.state.set(lesson.state);
     } else acceptState(model, lesson.state);
-    const [report, learned, known] = await Promise.all([
-      api.report(),
-      api.layout(),
-      api.known(),
-    ]);
+    const [report, learned, known] = await Promise.all([api.report(), api.layout(), api.known()]);
     model.report.set(report);
     model.learned.set(learned);
     model.known.set(known);

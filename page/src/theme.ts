@@ -1,6 +1,6 @@
 /** Dark or light: as the system has it, until somebody chooses. */
 
-import type { Theme } from "./logic/colours";
+import { inkOn, PALETTES, type Theme } from "./logic/colours";
 import { Signal } from "./signal";
 import { remember, remembered } from "./storage";
 
@@ -18,7 +18,12 @@ export function createTheme(): Signal<Theme> {
     if (remembered("theme") === null) theme.set(systemTheme());
   });
   theme.show((name) => {
-    document.documentElement.dataset.theme = name;
+    const { dataset, style } = document.documentElement;
+    dataset.theme = name;
+    PALETTES[name].categories.forEach((colour, k) => {
+      style.setProperty(`--group-${k}`, colour);
+      style.setProperty(`--ink-${k}`, inkOn(colour));
+    });
   });
   return theme;
 }
@@ -27,6 +32,11 @@ export function toggleTheme(theme: Signal<Theme>): void {
   const other = theme.value === "dark" ? "light" : "dark";
   remember("theme", other);
   theme.set(other);
+}
+
+/** The colour of a group in the theme that there is, and that of what is written on it. */
+export function groupColour(number: number, kind: "group" | "ink" = "group"): string {
+  return `var(--${kind}-${number % PALETTES.light.categories.length})`;
 }
 
 const colours = new Map<string, string>();

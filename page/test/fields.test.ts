@@ -44,7 +44,7 @@ it("marks are left out of a long text that is another one altogether", () => {
 it("a record on a line is its texts, not its numbers nor its name", () => {
   const told = record(field("id", "7"), field("town", "Łódź\n"), field("age", "41", { rank: 0.5 }));
   expect(gistOf(told)).toBe("Łódź");
-  expect(gistOf(record(field("age", "41", { rank: 0.5 })))).toBe("41");
+  expect(gistOf(record(field("age", "41", { rank: 0.5 })))).toBe("age 41");
   expect(gistOf(record(field("text", "word ".repeat(100)))).length <= 161).toBe(true);
 });
 

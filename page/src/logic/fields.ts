@@ -53,9 +53,10 @@ export function isMuch(field: Field | undefined): boolean {
 
 /** The value in parts, each with whether it is to be marked. */
 export function markedParts({ value, parts, rank }: Field): [string, boolean][] {
-  if (parts === undefined || rank !== undefined) return [[value, false]];
+  const whole: [string, boolean][] = [[value.trimStart(), false]];
+  if (parts === undefined || rank !== undefined) return whole;
   const marked = parts.reduce((sum, [text, unlike]) => sum + (unlike ? text.length : 0), 0);
-  return value.length >= FEW && marked > MOSTLY * value.length ? [[value, false]] : parts;
+  return value.length >= FEW && marked > MOSTLY * value.length ? whole : parts;
 }
 
 /** Letters that are read from right to left. */
@@ -68,13 +69,31 @@ function apart(texts: string[]): string[] {
     : texts;
 }
 
+/** What the texts of a record say, in a line or a few; nothing if it has none. */
+export function textsOf({ fields, id }: DataRecord, most = GIST): string {
+  const told = fields.filter(({ value, rank }) => rank === undefined && value !== String(id));
+  return cutOff(
+    told.map(({ value }) => value),
+    most,
+  );
+}
+
 /** What a record is, in a line: its texts, or its numbers if it has no others. */
-export function gistOf({ fields, id }: DataRecord): string {
-  const told = fields.filter(({ value }) => value !== "" && value !== String(id));
-  const texts = told.filter(({ rank }) => rank === undefined);
-  const shown = texts.length > 0 ? texts : told;
-  const all = apart(shown.map(({ value }) => value.replace(/\s+/g, " ").trim())).join(" · ");
-  return all.length > GIST ? `${all.slice(0, GIST).trimEnd()}…` : all;
+export function gistOf(record: DataRecord): string {
+  const numbers = record.fields.filter(({ rank }) => rank !== undefined);
+  const named = numbers.map(({ name, value }) => `${name} ${value}`);
+  return textsOf(record) || cutOff(named, GIST);
+}
+
+function cutOff(values: string[], most: number): string {
+  const told = values.map((value) => value.replace(/\s+/g, " ").trim());
+  const all = apart(told.filter((value) => value !== "")).join(" · ");
+  return all.length > most ? `${all.slice(0, most).trimEnd()}…` : all;
+}
+
+/** Names break where people see their parts: after "_" and "/". */
+export function partsOfName(name: string): string[] {
+  return name.split(/(?<=[_/.-])/);
 }
 
 /** Where a number stands among all, in words. */

@@ -69,8 +69,27 @@ export function titleOf({ name, named, about }: Group): string {
   return named || about === "" ? name : about;
 }
 
+/** Whether nothing is known of a group but its number. */
+export function isPlain({ number, ...group }: Group): boolean {
+  return titleOf({ number, ...group }) === `group ${number + 1}`;
+}
+
+/** Its title where there is little room: as many of its words as that takes. */
+export function briefTitle(group: Group): string {
+  if (isPlain(group)) return "";
+  const [first, ...others] = group.named ? [group.name] : titleOf(group).split(", ");
+  return others.reduce(
+    (told, word) => (told.length + word.length > BRIEF ? told : `${told}, ${word}`),
+    first,
+  );
+}
+
+const BRIEF = 24;
+
 /** The key of the colouring by groups. */
 export const GROUPS = "groups";
+/** The same, where duplicates are looked for. */
+export const DUPLICATES = "duplicates";
 
 /** Length of a JSON text, that text, and a number for every row: its group's, a half more where that is unsure. */
 export function decodeGroups(content: ArrayBuffer): Groups {
@@ -83,8 +102,7 @@ export function decodeGroups(content: ArrayBuffer): Groups {
   const categories: string[] = [];
   for (const group of groups) {
     const title = titleOf(group);
-    const plain = title === `group ${group.number + 1}`;
-    categories[group.number] = plain ? title : `${group.number + 1} ${title}`;
+    categories[group.number] = isPlain(group) ? title : `${group.number + 1} ${title}`;
   }
   const names = Array.from(categories, (name) => name ?? "");
   const colouring = { key: GROUPS, name: "Groups", kind: "categories" as const, range: null };

@@ -4,6 +4,8 @@
  * They are elements, as rings are. Screen readers find the same names in the legend.
  */
 
+import { groupOf } from "../groups";
+import { briefTitle, DUPLICATES, GROUPS } from "../logic/messages";
 import { middleOf, placed, type Spot, spotsOf } from "../logic/names";
 import { toScreen } from "../logic/screen";
 import type { Model } from "../model";
@@ -11,6 +13,7 @@ import { afterPause } from "../settled";
 import { showAll } from "../signal";
 import { remember } from "../storage";
 import { byId, h, replace } from "../view/dom";
+import { badge } from "../view/legend";
 import type { Plot } from "./plot";
 
 /** Places are looked for anew so long after points have come to rest. */
@@ -44,11 +47,15 @@ export function keepNames(model: Model, plot: Plot, positions: Float32Array): vo
 
   const look = (): void => {
     const colouring = model.showNames.value ? model.colouring.value : null;
-    names = spotsOf(positions, colouring).map((spot) => {
-      const text = spot.name;
+    const isNamed = colouring?.key !== DUPLICATES;
+    names = spotsOf(positions, isNamed ? colouring : null).map((spot) => {
+      const group = colouring?.key === GROUPS && groupOf(model, { number: spot.category });
+      const told = group
+        ? [badge(group.number), h("span", { text: briefTitle(group) })]
+        : [spot.name];
       return {
         spot,
-        element: h("span", { class: "map-name", text, dir: "auto", testid: "map-name" }),
+        element: h("span", { class: "map-name", dir: "auto", testid: "map-name" }, ...told),
         width: 0,
         height: 0,
       };

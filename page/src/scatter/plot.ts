@@ -42,6 +42,7 @@ export interface Plot {
   map: () => ScreenMap;
   /** Bring the square from −1 to 1 into view. */
   fit: () => void;
+  isFitted: () => boolean;
   zoom: (factor: number) => void;
   redraw: () => void;
   /** With the next frame that is drawn anyway, or a little later: not to be in the way of points about to move. */
@@ -67,6 +68,9 @@ function dullFirst(indices: Uint8Array, emphasis: Uint8Array): number[] {
     Number(indices[i] !== UNKNOWN) + 2 * Number(emphasis[i] !== DIMMED);
   return Array.from(indices.keys()).sort((i, j) => rank(i) - rank(j));
 }
+
+/** From here on the view is another one. */
+const MOVED = 0.01;
 
 function pointSize(n: number): number {
   return Math.min(8, Math.max(2.5, 20 - 4.2 * Math.log10(n)));
@@ -151,6 +155,19 @@ export async function createPlot(canvas: HTMLCanvasElement, n: number): Promise<
     return screenMap(camera.view, width, height);
   };
 
+  let fitted = 1;
+  const isFitted = (): boolean => {
+    const [x, y] = scatter.get("cameraTarget");
+    const near = Math.abs(scatter.get("cameraDistance") / fitted - 1);
+    return Math.max(Math.abs(x), Math.abs(y), near) < MOVED;
+  };
+  const bringIntoView = (): void => {
+    fitted = fitDistance();
+    void underWay(scatter.zoomToLocation([0, 0], fitted));
+  };
+  // All that was in view stays there.
+  new ResizeObserver(() => isFitted() && bringIntoView()).observe(canvas);
+
   const fitDistance = (): number => {
     const { width, height } = canvas.getBoundingClientRect();
     return Math.max(1, height / Math.max(1, width));
@@ -194,7 +211,8 @@ export async function createPlot(canvas: HTMLCanvasElement, n: number): Promise<
       void underWay(scatter.set({ mouseMode: on ? "lasso" : "panZoom" }));
     },
     map,
-    fit: () => void underWay(scatter.zoomToLocation([0, 0], fitDistance())),
+    isFitted,
+    fit: bringIntoView,
     zoom: (factor) => {
       const target = scatter.get("cameraTarget");
       const distance = scatter.get("cameraDistance");

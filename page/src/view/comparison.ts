@@ -6,7 +6,6 @@ import {
   isLong,
   isMuch,
   pairedFields,
-  rankInWords,
   SHOWN_FIELDS,
 } from "../logic/fields";
 import type { DataRecord, Field, Pair } from "../logic/types";
@@ -14,7 +13,14 @@ import { counted } from "../logic/words";
 import type { Model } from "../model";
 import { h, replace } from "./dom";
 import { CARD_PX, largePicture } from "./picture";
-import { fieldValue, recordName, showAllButton, wholeField } from "./record";
+import {
+  fieldName,
+  fieldValue,
+  recordName,
+  sharedScale,
+  showAllButton,
+  wholeField,
+} from "./record";
 
 const UNREADABLE = "These records could not be read.";
 
@@ -79,7 +85,7 @@ export function comparison(
   const named = fields.length > 0;
   const table = h(
     "table",
-    { class: named ? "" : "pictures", role: "table" },
+    { class: kindOf(fields), role: "table" },
     h("caption", { class: "unseen", text: caption }),
     h(
       "thead",
@@ -108,6 +114,12 @@ export function comparison(
   return h("div", { class: "many-fields" }, table, more);
 }
 
+/** Amounts alone stand in columns; of pictures there is nothing else. */
+function kindOf(fields: FieldPair[]): string {
+  if (fields.length === 0) return "pictures";
+  return fields.every(({ left, right }) => (left ?? right)?.rank !== undefined) ? "amounts" : "";
+}
+
 function whole(unlike: number): string {
   return unlike === 1 ? "1 differs" : `${unlike} differ`;
 }
@@ -122,14 +134,18 @@ function fieldRow(model: Model, pair: FieldPair, left: number, right: number): H
   const heading = h(
     "th",
     { scope: "row", role: "rowheader", title: name },
-    h("span", { class: "field", text: name, dir: "auto" }),
+    fieldName(name),
     unequal && h("span", { class: "unequal", "aria-hidden": "true", text: "≠" }),
     unequal && h("span", { class: "unseen", text: " differs" }),
   );
   const much = isMuch(pair.left) || isMuch(pair.right);
   const kind = `${isLong(pair.left, pair.right) ? "long " : ""}${much ? "much" : ""}`.trim();
   const scale = ranks.some((rank) => rank !== undefined)
-    ? h("td", { role: "cell", class: "scale-cell" }, sharedScale(ranks))
+    ? h(
+        "td",
+        { role: "cell", class: "scale-cell" },
+        sharedScale(ranks.map((rank, k) => ({ rank, name: String(k + 1), kind: `mark-${k + 1}` }))),
+      )
     : null;
   const row = h("tr", { class: kind, role: "row" }, heading, ...cells, scale);
   if (much) {
@@ -152,19 +168,6 @@ function fieldRow(model: Model, pair: FieldPair, left: number, right: number): H
     heading.append(more);
   }
   return row;
-}
-
-/** Where two numbers stand among those of all records, on one line. */
-function sharedScale(ranks: (number | undefined)[]): HTMLElement {
-  const told = ranks.flatMap((rank, k) => (rank === undefined ? [] : [{ rank, k }]));
-  const words = told.map(({ rank, k }) => `${k + 1}: ${rankInWords(rank)}`).join(", ");
-  const scale = h("span", { class: "scale", role: "img", "aria-label": words, title: words });
-  for (const { rank, k } of told) {
-    const mark = h("span", { class: `scale-mark mark-${k + 1}` });
-    mark.style.insetInlineStart = `${100 * rank}%`;
-    scale.append(mark);
-  }
-  return scale;
 }
 
 function onlySoMany(marked: number): HTMLElement {

@@ -1,12 +1,13 @@
 /** What the colours mean: the groups with their keys, names and examples; pressed, one is named or joined to another. */
 
 import { mergeGroups, nameGroup } from "../groups";
-import { categoryColour, countCategories, inkOn, PALETTES } from "../logic/colours";
-import { GROUPS, titleOf } from "../logic/messages";
+import { categoryColour, countCategories, PALETTES } from "../logic/colours";
+import { GROUPS, isPlain, titleOf } from "../logic/messages";
 import type { Colouring, Group } from "../logic/types";
 import { short, whole } from "../logic/words";
 import type { Model } from "../model";
 import { showAll } from "../signal";
+import { groupColour } from "../theme";
 import { byId, h, replace, swatch } from "./dom";
 import { thumbnail } from "./picture";
 
@@ -81,19 +82,19 @@ function line(model: Model, group: Group): HTMLElement {
         click: () => model.chosen.set(group.number),
       },
     },
-    badge(model, group.number),
-    h("span", { class: "legend-name", text: title, dir: "auto" }),
+    badge(group.number),
+    !(model.lesson.has_images && isPlain(group)) &&
+      h("span", { class: "legend-name", text: title, dir: "auto" }),
     contactSheet(model, group.examples.slice(0, SHOWN_EXAMPLES)),
     h("span", { class: "legend-count", text: whole(group.likely) }),
   );
 }
 
 /** The number of a group in its colour. */
-export function badge(model: Model, number: number): HTMLElement {
+export function badge(number: number): HTMLElement {
   const sign = h("span", { class: "badge", text: String(number + 1) });
-  const colour = categoryColour(model.theme.value, number);
-  sign.style.backgroundColor = colour;
-  sign.style.color = inkOn(colour);
+  sign.style.backgroundColor = groupColour(number);
+  sign.style.color = groupColour(number, "ink");
   return sign;
 }
 
@@ -154,7 +155,7 @@ function editor(model: Model, group: Group, all: Group[]): HTMLElement {
         },
       },
     },
-    badge(model, group.number),
+    badge(group.number),
     input,
     h("button", { type: "submit", class: "small", text: "Name", testid: "group-rename" }),
     others.length > 0 && merge,

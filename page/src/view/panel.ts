@@ -64,6 +64,8 @@ function contradictions({ report }: Model): number {
   return report.value?.contradictions.length ?? 0;
 }
 
+const LITTLE = 0.005;
+
 /** How good the distance is, and what ten more answers would gain, in a line. */
 function summary(model: Model): string {
   const review = model.review.value;
@@ -79,6 +81,9 @@ function summary(model: Model): string {
   const { enough, auc } = report.quality;
   if (!enough || auc === null) return "Too early to say how good it is.";
   const { gain } = report.outlook;
-  const more = gain === null ? "" : `, +${gain.toFixed(2)} in ten answers`;
-  return `About ${auc.toFixed(2)}${more}`;
+  const about = `About ${auc.toFixed(2)}`;
+  if (gain === null) return `${about}.`;
+  return gain < LITTLE || auc + gain > 1
+    ? `${about}; ten more answers would gain little.`
+    : `${about}; ten more answers would gain about ${gain.toFixed(2)}.`;
 }

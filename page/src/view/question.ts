@@ -16,6 +16,8 @@ import { whyButton } from "./why";
 /** Records of this many questions to come are fetched ahead. */
 const AHEAD = 3;
 
+const WHICH = "Which of these is it like?";
+
 export interface Choice {
   label: string;
   key: string;
@@ -91,7 +93,7 @@ export function showQuestion(model: Model): void {
     body,
     bar,
     groupChoices,
-    h("div", { class: "history" }, undoButton, redoButton, whyButton(model)),
+    h("div", { class: "history" }, undoButton, whyButton(model), redoButton),
   );
 
   let shown: Asked | null | undefined;
@@ -132,17 +134,18 @@ export function showQuestion(model: Model): void {
     const { n_answers, can_undo, can_redo } = model.state.value;
     byId("question").classList.toggle("resting", question === null);
     const beside = question?.rows !== undefined;
-    title.textContent = question?.title ?? (beside ? "Which is it like?" : "");
-    title.classList.toggle("unseen", title.textContent === "");
-    if (title.textContent === "") title.textContent = words.value;
-    words.hidden = !title.classList.contains("unseen") || purposeOf(model) === null;
+    const again = question?.title;
+    title.textContent = again ?? (beside ? WHICH : words.value);
+    title.classList.toggle("unseen", again === undefined);
+    words.hidden = again !== undefined || purposeOf(model) === null;
     chooser.hidden = purposeOf(model) !== null;
     body.setAttribute("aria-label", beside ? "The record and the groups" : "The two records");
     body.classList.toggle("which", beside);
     body.classList.toggle("pictured", beside && model.lesson.has_images);
     bar.hidden = beside;
     groupChoices.hidden = !beside;
-    hint.textContent = question === null ? noQuestionSentence(model) : (question.hint ?? "");
+    hint.textContent =
+      question === null ? noQuestionSentence(model) : (question.hint ?? (beside ? WHICH : ""));
     hint.hidden = purposeOf(model) === null;
     // On a phone the bar stays while the records are out of sight.
     const brief = inBrief(model, title.textContent, question);
@@ -154,7 +157,7 @@ export function showQuestion(model: Model): void {
       button.title = dead ? GONE : "";
     }
     undoButton.toggleAttribute("disabled", !can_undo || dead);
-    redoButton.toggleAttribute("disabled", !can_redo || dead);
+    redoButton.hidden = !can_redo || dead;
     count.textContent = counted(n_answers, "answer");
   };
 

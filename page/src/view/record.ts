@@ -1,6 +1,14 @@
 /** Records as people read them, the same wherever they are judged: in a card, on a line, field by field. */
 
-import { gistOf, isLong, isMuch, markedParts, rankInWords, SHOWN_FIELDS } from "../logic/fields";
+import {
+  gistOf,
+  isLong,
+  isMuch,
+  markedParts,
+  partsOfName,
+  rankInWords,
+  SHOWN_FIELDS,
+} from "../logic/fields";
 import type { DataRecord, Field } from "../logic/types";
 import { counted } from "../logic/words";
 import type { Model } from "../model";
@@ -84,6 +92,36 @@ function rankBar(rank: number): HTMLElement {
   return bar;
 }
 
+/** A record, or a group, on a scale. */
+export interface Mark {
+  rank: number | undefined;
+  name: string;
+  kind: string;
+  colour?: string;
+}
+
+/** Where some numbers stand among those of all records, on one line. */
+export function sharedScale(marks: Mark[]): HTMLElement {
+  const told = marks.flatMap(({ rank, ...mark }) =>
+    rank === undefined ? [] : [{ rank, ...mark }],
+  );
+  const words = told.map(({ rank, name }) => `${name}: ${rankInWords(rank)}`).join(", ");
+  const scale = h("span", { class: "scale", role: "img", "aria-label": words, title: words });
+  for (const { rank, kind, colour } of told) {
+    const mark = h("span", { class: `scale-mark ${kind}` });
+    mark.style.insetInlineStart = `${100 * rank}%`;
+    if (colour !== undefined) mark.style.backgroundColor = colour;
+    scale.append(mark);
+  }
+  return scale;
+}
+
+/** The name of a field; a long one has places where it may break. */
+export function fieldName(name: string): HTMLElement {
+  const parts = partsOfName(name).flatMap((part) => [h("wbr"), part]);
+  return h("span", { class: "field", dir: "auto" }, ...parts.slice(1));
+}
+
 /** Shows the rest of what is shown in part. */
 export function showAllButton(testid: string, label: string, press: () => void): HTMLElement {
   const button = h("button", { type: "button", class: "more", testid, text: label });
@@ -116,7 +154,7 @@ function fieldRow(model: Model | null, record: DataRecord, field: Field): HTMLEl
   const value = h("dd", {}, fieldValue(field));
   const much = model !== null && isMuch(field);
   const kind = `${isLong(field) ? "long " : ""}${much ? "much" : ""}`.trim();
-  const row = h("div", { class: kind }, h("dt", { text: field.name, dir: "auto" }), value);
+  const row = h("div", { class: kind }, h("dt", {}, fieldName(field.name)), value);
   if (much) {
     const more = showAllButton("show-all", "Show all", () => {
       void wholeField(model, field, record.row).then((whole) => {

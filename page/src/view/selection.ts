@@ -78,7 +78,7 @@ function partOf(model: Model, rows: number[]): { group: Group; others: number[] 
   const counts = new Map<number, number>();
   for (const row of rows) counts.set(values[row], (counts.get(values[row]) ?? 0) + 1);
   const [number] = [...counts].sort((a, b) => b[1] - a[1])[0] ?? [Number.NaN];
-  const group = groupOf(model, { number, name: "", named: false, size: 0 });
+  const group = groupOf(model, { number });
   const chosen = new Set(rows);
   const others = group?.examples.filter((row) => !chosen.has(row)).slice(0, OTHERS) ?? [];
   return group === undefined || others.length === 0 ? null : { group, others };

@@ -77,6 +77,18 @@ export function wordsField(model: Model): HTMLInputElement {
   return field;
 }
 
+/** What ten equal answers in a row may mean. */
+const NOTHING_ELSE: Record<"kinds" | "things", Record<string, string>> = {
+  kinds: {
+    same: " Perhaps there is one kind only, or the question is too wide.",
+    different: " Perhaps no two are of one kind, or the question is too narrow.",
+  },
+  things: {
+    same: " What is asked about may be all duplicates: look at what was found.",
+    different: " Perhaps no more duplicates are left to be found.",
+  },
+};
+
 /** Ten answers in a row that say the same tell little: a column may be why, and can be left out. */
 export function equalAnswers(model: Model): HTMLElement {
   const box = h("div", { class: "equal", role: "status", hidden: true, testid: "equal-answers" });
@@ -92,7 +104,7 @@ export function equalAnswers(model: Model): HTMLElement {
       h("button", { type: "button", class: "small", text, testid, on: { click: press } });
     const why =
       column === null
-        ? " If that goes on, there may be nothing to find, or the question is another one."
+        ? (NOTHING_ELSE[purposeOf(model) ?? "kinds"][said] ?? "")
         : ` “${column}” is ${equal.same ? "another" : "the same"} in all of these pairs: it may say where they come from.`;
     replace(
       box,

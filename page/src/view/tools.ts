@@ -34,11 +34,15 @@ export function showTools(model: Model, plot: Plot | null): void {
       testid: "fit",
       "aria-keyshortcuts": "f",
       title: "Bring all points into view",
+      hidden: true,
       on: { click: plot.fit },
     },
     "Fit",
     key("f"),
   );
+  plot.onDrawn(() => {
+    fit.hidden = plot.isFitted();
+  });
   replace(byId("toolbar"), colourSelect(model), lasso, fit);
 }
 

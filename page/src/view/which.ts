@@ -1,18 +1,23 @@
 /** A record beside those of several groups, each with a key: which of them is it like? */
 
 import { groupOf } from "../groups";
-import { gistOf } from "../logic/fields";
+import { textsOf } from "../logic/fields";
 import { titleOf } from "../logic/messages";
 import type { DataRecord, KnownGroup } from "../logic/types";
 import type { Asked, Model } from "../model";
+import { groupColour } from "../theme";
 import { answerWhich } from "../which";
 import { h, key, replace } from "./dom";
 import { badge, contactSheet } from "./legend";
 import { CARD_PX, largePicture } from "./picture";
-import { fieldList, recordName } from "./record";
+import { fieldList, recordName, sharedScale } from "./record";
 
 /** Of a group of pictures: so many of it. */
 const SHOWN = 3;
+/** So few groups have more room each. */
+const FEW = 4;
+/** Characters of an example. */
+const TOLD = 320;
 
 /** The record and the groups, filled when they are here. */
 export function whichBody(model: Model, question: Asked): HTMLElement[] {
@@ -24,13 +29,18 @@ export function whichBody(model: Model, question: Asked): HTMLElement[] {
     role: "group",
     "aria-label": "The record",
   });
-  const fill = (found: DataRecord): void =>
+  const fill = (found: DataRecord): void => {
     replace(
       record,
       h("h3", { text: recordName(found), dir: "auto" }),
       largePicture(found, CARD_PX),
-      fieldList(null, found),
+      fieldList(null, found, Number.POSITIVE_INFINITY),
     );
+    void Promise.all(rows.map((row) => model.records.get(row))).then(
+      (examples) => showScales(record, found, examples, groups),
+      () => undefined,
+    );
+  };
   const here = model.records.peek(left);
   if (here !== undefined) fill(here);
   else {
@@ -39,8 +49,29 @@ export function whichBody(model: Model, question: Asked): HTMLElement[] {
     });
   }
   const options = rows.map((row, k) => option(model, question, row, groups[k], k));
-  const list = h("ol", { class: "which-groups", testid: "which-groups" }, ...options);
+  const few = rows.length <= FEW ? `few-${Math.max(2, rows.length)}` : "";
+  const list = h("ol", { class: `which-groups ${few}`, testid: "which-groups" }, ...options);
   return [record, list];
+}
+
+/** Amounts of the record on one scale with those of the groups' examples. */
+function showScales(
+  box: HTMLElement,
+  record: DataRecord,
+  examples: DataRecord[],
+  groups: KnownGroup[],
+): void {
+  const places = box.querySelectorAll(".rank");
+  const amounts = record.fields.filter(({ rank, value }) => rank !== undefined && value !== "");
+  amounts.forEach(({ name, rank }, k) => {
+    const marks = examples.map(({ fields }, i) => ({
+      rank: fields.find((field) => field.name === name)?.rank,
+      name: groups[i]?.name ?? String(i + 1),
+      kind: "of-group",
+      colour: groupColour(groups[i]?.number ?? i),
+    }));
+    places[k]?.replaceWith(sharedScale([...marks, { rank, name: "this record", kind: "own" }]));
+  });
 }
 
 function option(
@@ -57,8 +88,9 @@ function option(
   const pictured = model.lesson.has_images;
   const gist = h("span", { class: "gist", dir: "auto" });
   if (!pictured) {
+    // Amounts are on the scales.
     void model.records.get(row).then(
-      (record) => replace(gist, gistOf(record) || recordName(record)),
+      (record) => replace(gist, textsOf(record, TOLD)),
       () => undefined,
     );
   }
@@ -75,7 +107,7 @@ function option(
         title,
         on: { click: (event) => void answerWhich(model, question, k, event.timeStamp) },
       },
-      badge(model, group.number),
+      badge(group.number),
       !(pictured && title === group.name && !group.named) &&
         h("span", { class: "which-name", text: title, dir: "auto" }),
       contactSheet(model, [row, ...others].slice(0, SHOWN)) ?? gist,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -197,6 +198,8 @@ _MOST_WORDS = 5000
 # Texts of at least so many words in the mean are told apart by words.
 _WORDS_OF_A_TEXT = 4
 _WORD = r"(?u)\b[^\W\d_]{3,}\b"
+# Addresses are no words: of e-mail, and of pages.
+_ADDRESS = r"\S+@\S+|\w+://\S+"
 # Keywords, and fields, of a group.
 _KEYWORDS, _TELLING_FIELDS = 3, 2
 # A value tells a group apart that most of it have, and so many times the share of all rows.
@@ -257,6 +260,7 @@ class GroupContents:
                     f"{text} {cell}" if isinstance(cell, str) else text
                     for text, cell in zip(texts, cells, strict=True)
                 ]
+        texts = [re.sub(_ADDRESS, " ", text) for text in texts]
         counter = CountVectorizer(
             binary=True, stop_words="english", token_pattern=_WORD, max_features=_MOST_WORDS
         )

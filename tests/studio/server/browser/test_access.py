@@ -48,7 +48,7 @@ def every_control_is_reached(tab):
     names = [step["name"] for step in steps]
     expected = [
         *("skip", "search", "filter-toggle", "export", "info", "theme", "help", "stage"),
-        *("colour-by", "lasso-mode", "fit", "words", "compare", "answer-same"),
+        *("colour-by", "lasso-mode", "words", "compare", "answer-same"),
         *("answer-different", "answer-unsure", "undo", "panel-said", "panel-details"),
     ]
     assert [name for name in names if name in expected] == expected

@@ -260,7 +260,7 @@ def test_keys_answer_wherever_the_focus_was_left(tab, demo):
         tab.press("z")
     tab.shows_answers(3)
 
-    for name in ("fit", "lasso-mode", "theme", "stage", "panel", "compare"):
+    for name in ("lasso-mode", "theme", "stage", "panel", "compare"):
         tab.part(name).focus()
         tab.answer("u")
 

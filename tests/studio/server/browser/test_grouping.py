@@ -49,7 +49,7 @@ def test_groups_are_coloured_named_and_joined_where_they_are_listed(open_tab, he
     tab.press("Enter")
     expect(tab.part("group").first).to_contain_text("zeros & co 1")
     expect(tab.part("group").first).to_be_focused()
-    expect(tab.part("map-name").filter(has_text="1 zeros & co 1")).to_have_count(1)
+    expect(tab.part("map-name").filter(has_text="1zeros & co 1")).to_have_count(1)
     # Undo takes the name away, as it does an answer.
     tab.press("z")
     expect(tab.part("group").first).not_to_contain_text("zeros")

@@ -31,6 +31,10 @@ BOXES = """() => {
                 wrong.push(`${one.className} is over ${other.className}`);
         }
     }
+    for (const one of document.querySelectorAll("#question :is(.choice, .field, .words)")) {
+        if (one.checkVisibility() && one.scrollWidth > one.clientWidth + 1 && one.clientWidth > 0)
+            wrong.push(`${one.textContent || one.value} is cut off`);
+    }
     const list = document.querySelector(".which-groups");
     if (list && list.scrollHeight > list.clientHeight + 1) wrong.push("groups are cut off");
     return wrong;
@@ -44,6 +48,21 @@ LINES = """() => {
     const height = Number.parseFloat(getComputedStyle(text).lineHeight) || 19;
     const seen = (Math.min(bottom, frame.bottom) - Math.max(top, frame.top)) / height;
     return Math.round(seen);
+}"""
+# Controls that are in sight, the share of the window that is map, and sizes of letters.
+CALM = """() => {
+    const seen = (one) => one.checkVisibility() && one.getBoundingClientRect().width > 1;
+    const controls = [...document.querySelectorAll("button, select, input, summary, a")];
+    const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    const sizes = new Set();
+    while (texts.nextNode()) {
+        const { parentElement, data } = texts.currentNode;
+        if (data.trim() && seen(parentElement)) sizes.add(getComputedStyle(parentElement).fontSize);
+    }
+    const map = document.getElementById("map").getBoundingClientRect();
+    const share = (map.width * map.height) / (innerWidth * innerHeight);
+    return [controls.filter((one) => seen(one) && !one.classList.contains("skip")).length, share,
+        sizes.size];
 }"""
 PLACES = """() => ["answer-same", "answer-different", "answer-unsure"]
     .map((name) => document.querySelector(`[data-testid="${name}"]`).getBoundingClientRect())
@@ -109,6 +128,10 @@ def test_nothing_covers_what_is_asked_in_any_window(open_tab, studio_of, tmp_pat
         assert tab.page.evaluate(BOXES) == [], size
         if make is texts:
             assert tab.page.evaluate(LINES) >= 8, size
+        n_controls, share, n_sizes = tab.page.evaluate(CALM)
+        assert n_controls <= 20
+        assert share >= (0.55 if size[0] >= 1440 else 0.5)
+        assert n_sizes <= 4
         places = tab.page.evaluate(PLACES)
         tab.press("u")
         tab.wait_for_question()
