@@ -86,8 +86,8 @@ export function showQuestion(model: Model): void {
   const groupChoices = whichChoices(model, () => asked(model));
   replace(
     byId("question"),
-    h("div", { class: "card-head" }, title, words, count),
-    hint,
+    h("div", { class: "card-head" }, title, words),
+    h("div", { class: "card-line" }, hint, count),
     equalAnswers(model),
     chooser,
     body,

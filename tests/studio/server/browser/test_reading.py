@@ -14,7 +14,7 @@ SIZES = ((1440, 900), (1024, 768), (1280, 800), (1920, 1080))
 # what has text shows it.
 BOXES = """() => {
     const card = document.getElementById("question").getBoundingClientRect();
-    const names = [".card-head", ".hint", ".compare", ".choices", ".history", ".which-record",
+    const names = [".card-head", ".hint", ".count", ".compare", ".choices", ".history", ".which-record",
         ".which-group", ".choice"];
     const all = names.flatMap((name) => [...document.querySelectorAll(`#question ${name}`)])
         .filter((one) => one.checkVisibility() && one.getBoundingClientRect().height > 0);
@@ -51,7 +51,8 @@ LINES = """() => {
 }"""
 # Controls that are in sight, the share of the window that is map, and sizes of letters.
 CALM = """() => {
-    const seen = (one) => one.checkVisibility() && one.getBoundingClientRect().width > 1;
+    const seen = (one) => one.checkVisibility({ visibilityProperty: true })
+        && one.getBoundingClientRect().width > 1;
     const controls = [...document.querySelectorAll("button, select, input, summary, a")];
     const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
     const sizes = new Set();
@@ -61,8 +62,8 @@ CALM = """() => {
     }
     const map = document.getElementById("map").getBoundingClientRect();
     const share = (map.width * map.height) / (innerWidth * innerHeight);
-    return [controls.filter((one) => seen(one) && !one.classList.contains("skip")).length, share,
-        sizes.size];
+    const shown = controls.filter((one) => seen(one) && !one.classList.contains("skip"));
+    return [shown.map((one) => one.dataset.testid ?? one.tagName), share, [...sizes]];
 }"""
 PLACES = """() => ["answer-same", "answer-different", "answer-unsure"]
     .map((name) => document.querySelector(`[data-testid="${name}"]`).getBoundingClientRect())
@@ -128,10 +129,10 @@ def test_nothing_covers_what_is_asked_in_any_window(open_tab, studio_of, tmp_pat
         assert tab.page.evaluate(BOXES) == [], size
         if make is texts:
             assert tab.page.evaluate(LINES) >= 8, size
-        n_controls, share, n_sizes = tab.page.evaluate(CALM)
-        assert n_controls <= 20
+        controls, share, sizes = tab.page.evaluate(CALM)
+        assert len(controls) <= 20, controls
         assert share >= (0.55 if size[0] >= 1440 else 0.5)
-        assert n_sizes <= 4
+        assert len(sizes) <= 4, sizes
         places = tab.page.evaluate(PLACES)
         tab.press("u")
         tab.wait_for_question()
