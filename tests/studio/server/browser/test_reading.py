@@ -14,8 +14,8 @@ SIZES = ((1440, 900), (1024, 768), (1280, 800), (1920, 1080))
 # what has text shows it.
 BOXES = """() => {
     const card = document.getElementById("question").getBoundingClientRect();
-    const names = [".card-head", ".hint", ".count", ".compare", ".choices", ".history", ".which-record",
-        ".which-group", ".choice"];
+    const names = [".card-head", ".hint", ".count", ".compare", ".choices", ".history",
+        ".which-record", ".which-group", ".choice"];
     const all = names.flatMap((name) => [...document.querySelectorAll(`#question ${name}`)])
         .filter((one) => one.checkVisibility() && one.getBoundingClientRect().height > 0);
     const wrong = [];
@@ -49,7 +49,8 @@ LINES = """() => {
     const seen = (Math.min(bottom, frame.bottom) - Math.max(top, frame.top)) / height;
     return Math.round(seen);
 }"""
-# Controls that are in sight, but for those that ask who else is there, the share of the window that is map, and sizes of letters.
+# Controls that are in sight, but for those that ask who else is there; the share of the window that
+# is map; sizes of letters.
 CALM = """() => {
     const seen = (one) => one.checkVisibility({ visibilityProperty: true })
         && one.getBoundingClientRect().width > 1;
