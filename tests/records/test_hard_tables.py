@@ -121,11 +121,27 @@ def test_large_groups_are_learned_from_candidates_most_of_which_are_the_same():
     same = thing[pairs[:, 0]] == thing[pairs[:, 1]]
     matcher.teach(told(pairs, same, len(thing)))
     assert quality(matcher.duplicates().labels, thing)["f1"] > 0.7
+    assert matcher.report_.candidate_recall.more > 0
     # What is no candidate at first is one when its group is known.
     found = matcher.candidates()[0]
     true = thing[found[:, 0]] == thing[found[:, 1]]
     size = np.bincount(thing)
     assert true.sum() > 0.6 * (size * (size - 1) // 2).sum()
+
+
+def test_recall_of_candidates_is_stated_by_checks_and_holds_the_truth():
+    table, thing = organisations(120, 60, 12, one_column=False)
+    matcher, asked = fit(table), NONE
+    assert "recall of candidates  not known yet" in str(matcher.report_)
+    for _ in range(6):
+        asked = np.concatenate([asked, matcher.suggest(10)])
+        matcher.teach(told(asked, thing[asked[:, 0]] == thing[asked[:, 1]], len(thing)))
+    pairs = matcher.candidates()[0]
+    size = np.bincount(thing)
+    met = (thing[pairs[:, 0]] == thing[pairs[:, 1]]).sum() / (size * (size - 1) // 2).sum()
+    share = matcher.report_.candidate_recall
+    assert share.more == 0
+    assert share.low <= met <= share.high
 
 
 def test_contradicting_answers_are_kept_as_far_as_can_be_and_named(people):
@@ -168,6 +184,17 @@ def test_answers_that_are_all_wrong_are_noticed(people):
     some = np.concatenate([np.flatnonzero(same)[:20], np.flatnonzero(~same)[:20]])
     with pytest.warns(nk.TableWarning, match="was same taken for different"):
         fit(table, told(pairs[some], ~same[some], 400))
+
+
+@pytest.mark.filterwarnings("ignore:answers say the opposite")
+@each("one_column", [True, False])
+def test_nothing_is_stated_by_own_questions_whose_answers_are_all_wrong(one_column):
+    table, thing = organisations(120, 60, 20, one_column=one_column)
+    matcher = fit(table)
+    asked = matcher.suggest(40)
+    same = thing[asked[:, 0]] == thing[asked[:, 1]]
+    found = matcher.teach(told(asked, ~same, len(thing))).duplicates()
+    assert found.precision.more > 0 < found.recall.more
 
 
 def test_long_texts_are_no_trouble():

@@ -180,6 +180,12 @@ def describe_figures(found: Duplicates | Links | MatchReport) -> str:
     return f"expected: {', '.join(told)} (90 % intervals){unknown}"
 
 
+def describe_share(report: MatchReport) -> str:
+    """Which share of the pairs that are the same are candidates, as far as that is known."""
+    share = report.candidate_recall
+    return "" if share.more else f", among them a share of {share} of the pairs that are the same"
+
+
 def say(message: str) -> None:
     """Write a message to standard error, unless --quiet is given."""
     if not MANNER.quiet:

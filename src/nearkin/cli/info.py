@@ -18,6 +18,7 @@ from nearkin.cli.common import (
     UserError,
     arrays,
     describe_figures,
+    describe_share,
     matchers,
     models,
     storage,
@@ -97,8 +98,7 @@ def _describe_matcher(matcher: RecordMatcher, file: str) -> str:
         f"the same and {report.n_different} that are different",
         "columns": few(kinds, _MOST_COLUMNS),
         "what tells": few(shares, _MOST_COLUMNS),
-        "candidates": f"{counted(report.n_candidates, 'pair')}, a share of "
-        f"{report.candidate_recall} of those that are the same",
+        "candidates": f"{counted(report.n_candidates, 'pair')}{describe_share(report)}",
         "how sure": f"on the records that it was learned from: {describe_figures(report)}",
         "good for": f"{models.USES}, on records with the same columns",
         "keeps": "no records; how often values were seen, by a hash",

@@ -12,6 +12,7 @@ from nearkin.cli import options as o
 from nearkin.cli.common import (
     UserError,
     describe_figures,
+    describe_share,
     models,
     next_command,
     np,
@@ -19,6 +20,7 @@ from nearkin.cli.common import (
     pair_files,
     quality,
     quote_names,
+    record_results,
     say,
     tables,
     watch_steps,
@@ -131,9 +133,7 @@ def find_duplicates(
         labels = found.labels
         group, rows = _list_members(labels)
         say(f"{counted(len(found.groups), 'group')} with {counted(len(rows), 'record')}")
-        _say_found(found, matcher, task, pairs, precision)
-        if task.matcher is None:
-            _say_contradictions(matcher.report_, lambda row: str(ids[row].as_py()))
+        _say_found(found, matcher, task, pairs, ids, precision)
         _save(matcher, save)
         chance = {"chance": found.chance[rows]}
     if judged is not None:
@@ -284,7 +284,8 @@ def _say_found(
     matcher: nk.RecordMatcher,
     task: RecordTask,
     answers: Path | None,
-    wanted: float | None = None,
+    ids: Any,
+    wanted: float | None,
 ) -> None:
     """Say what is to be expected of what was found, and whether that can be promised."""
     report = matcher.report_ if task.matcher is None else None
@@ -300,17 +301,12 @@ def _say_found(
         say("note: no two records are so alike that they are compared: there is nothing to ask.")
         return
     per_record = 2 * report.n_candidates / max(report.n_records, 1)
-    say(
-        f"candidates: {per_record:.1f} for each record, among them a share of "
-        f"{report.candidate_recall} of the pairs that are the same"
-    )
+    say(f"candidates: {per_record:.1f} for each record{describe_share(report)}")
     if report.set_aside:
         shown = quote_names(report.set_aside)
         say(f"note: not learned from, since it names where records are from: {shown}; --kinds "
-            "NAME=name compares it as a name.")  # fmt: skip
-    if report.doubted:
-        say(f"note: look again at {counted(len(report.doubted), 'answer')}, which all else speaks "
-            "against; the answers are kept.")  # fmt: skip
+            f"{report.set_aside[0]}=name compares it as a name.")  # fmt: skip
+    _say_doubted(report, ids)
     if found.precision.more or found.recall.more:
         to: list[object] = []
         if answers is not None:  # of other files no answer can be taken back
@@ -333,7 +329,12 @@ def link_files(
         "one of the second, and same.",
     ),
     many: bool = o.option("--many", "Link a record to as many as are the same, not to one.", False),
-    why: bool = o.option("--why", "What each column says of a link, as log-odds.", False),
+    candidates: bool = o.option(
+        "--candidates",
+        "Write the pairs that were compared instead, with the chance of each.",
+        False,
+    ),
+    why: bool = o.option("--why", "What each column says of a pair, as log-odds.", False),
     precision: float | None = o.PRECISION,
     save: Path | None = o.SAVE,
     *,
@@ -364,13 +365,16 @@ def link_files(
     with watch_steps("linking records"):
         found = matcher.link(one_to_one=not many, precision=precision)
     say(counted(len(found), "link"))
-    _say_found(found, matcher, task, pairs, precision)
+    _say_found(found, matcher, task, pairs, [*ids[0].to_pylist(), *ids[1].to_pylist()], precision)
     _save(matcher, save)
-    ends = [named.take(rows) for named, rows in zip(ids, found.pairs.T, strict=True)]
-    written = {"left": ends[0], "right": ends[1], "chance": found.chance}
-    rows = found.pairs + np.array([0, one.n_rows])
+    rows, chance = found.pairs + np.array([0, one.n_rows]), found.chance
+    if candidates:
+        rows, chance = matcher.candidates()
+    of_each = rows - np.array([0, one.n_rows])
+    ends = [named.take(side) for named, side in zip(ids, of_each.T, strict=True)]
+    written = {"left": ends[0], "right": ends[1], "chance": chance}
     reasons = _explained(matcher, rows) if why else {}
-    out.write(outputs.table_of({**written, **along(found.pairs), **reasons}))
+    out.write(outputs.table_of({**written, **along(of_each), **reasons}))
 
 
 def open_both(
@@ -403,11 +407,15 @@ def _match_columns(
     return replace(right, cells=right.cells.rename_columns(names)) if wanted else right
 
 
-def _say_contradictions(report: MatchReport, name: Callable[[int], str]) -> None:
-    """Name answers that contradict each other, with the chain that shows it."""
+def _say_doubted(report: MatchReport, ids: Any) -> None:
+    """Name answers that all else speaks against, and chains of those that contradict each other."""
+    if report.doubted:
+        few = [f"{ids[i]} and {ids[j]}" for i, j in report.doubted[:_MOST_SHOWN]]
+        say(f"note: look again at {counted(len(report.doubted), 'answer')}, which all else speaks "
+            f"against and which are not followed: {', '.join(few)}.")  # fmt: skip
     for rows in report.contradictions[:_MOST_SHOWN]:
-        say(f"warning: the answers contradict each other: {' = '.join(map(name, rows))}, and yet "
-            "the first and the last differ. That they differ is kept.")  # fmt: skip
+        said = record_results.say_contradiction([str(ids[row]) for row in rows])
+        say(f"warning: the answers contradict each other: {said}.")
     more = len(report.contradictions) - _MOST_SHOWN
     if more > 0:
         say(f"warning: {counted(more, 'more contradiction')}.")

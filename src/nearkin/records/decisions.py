@@ -15,7 +15,14 @@ from nearkin._types import Doubles, Ints, Mask
 from nearkin.pairs.answers import CONFIDENCE, IntervalEstimate
 from nearkin.pairs.closure import ends_of, keys_of
 from nearkin.records.blocking import Halves, estimate_missed, join_links
-from nearkin.records.model import Answered, AnyWork, Matching, chance_wrong, scores_of
+from nearkin.records.model import (
+    Answered,
+    AnyWork,
+    Matching,
+    chance_wrong,
+    look_reversed,
+    scores_of,
+)
 from nearkin.records.results import Duplicates, Figure, Links, MatchReport
 
 # Who is who: groups of records, from what is known of pairs, without chains of weak links.
@@ -253,10 +260,19 @@ _WIDEST = 0.35
 
 
 class MatchFigures(NamedTuple):
-    """Figures that can be expected, each with its interval."""
+    """Figures that can be expected, each with its interval.
+
+    Attributes
+    ----------
+    precision, recall : Figure
+        Of the pairs that are called the same.
+    candidate_recall : Figure
+        Share of the pairs that are the same which are candidates.
+    """
 
     precision: Figure
     recall: Figure
+    candidate_recall: Figure
 
 
 def check_numbers(pairs: Ints) -> Doubles:
@@ -309,6 +325,8 @@ class Cell(NamedTuple):
     called : bool
     size : float
         How many pairs there are.
+    compared : float
+        The share of them that are candidates: others are within groups.
     likely : float
         The share of them that is the same, by their scores.
     right, wrong : float
@@ -319,6 +337,7 @@ class Cell(NamedTuple):
 
     called: bool
     size: float
+    compared: float
     likely: float
     right: float
     wrong: float
@@ -328,8 +347,10 @@ class Cell(NamedTuple):
 
 def estimate_figures(
     cells: list[Cell], missed: IntervalEstimate, seed: int = 0
-) -> tuple[IntervalEstimate, IntervalEstimate]:
-    """Precision and recall of the pairs that are called the same, by checks drawn at random.
+) -> tuple[IntervalEstimate, IntervalEstimate, IntervalEstimate]:
+    """Precision and recall of the pairs that are called the same, and recall of candidates.
+
+    All go by checks, which are drawn at random.
 
     Parameters
     ----------
@@ -339,7 +360,7 @@ def estimate_figures(
     seed : int
     """
     rng = np.random.RandomState(seed)
-    right, lost = np.zeros(_N_DRAWS), np.zeros(_N_DRAWS)
+    right, lost, met = np.zeros(_N_DRAWS), np.zeros(_N_DRAWS), np.zeros(_N_DRAWS)
     called = sum(cell.size for cell in cells if cell.called)
     # Scores are too sure, or not sure enough, of all parts alike.
     off = {kind: rng.normal(0, _OFF, _N_DRAWS) for kind in (True, False)}
@@ -355,6 +376,7 @@ def estimate_figures(
         drawn = rng.beta(belief * likely + cell.right, belief * (1 - likely) + cell.wrong)
         found = rng.binomial(int(cell.size), drawn).astype(np.float64)
         found = found.clip(cell.known_same, cell.size - cell.known_different)
+        met += cell.compared * found
         if cell.called:
             right += found
         else:
@@ -365,11 +387,16 @@ def estimate_figures(
         [0, *_ENDS, 1],
         [missed.low, missed.low, missed.value, missed.high, missed.high],
     )
-    if not called:
-        return IntervalEstimate(1.0, 0.0, 1.0), _interval_of(0 / np.maximum(lost + unseen, 1))
-    best, worst = (_interval_of(right / np.maximum(right + n, 1)) for n in (lost, lost + unseen))
-    recall = IntervalEstimate((best.value + worst.value) / 2, worst.low, best.high)
-    return _interval_of(right / called), recall
+    seen = right + lost
+    recall, candidate_recall = (_share_of(part, seen, unseen) for part in (right, met))
+    precision = _interval_of(right / called) if called else IntervalEstimate(1.0, 0.0, 1.0)
+    return precision, recall, candidate_recall
+
+
+def _share_of(part: Doubles, seen: Doubles, unseen: Doubles) -> IntervalEstimate:
+    """Of all pairs that are the same: between what is if none is unseen, and if as many are."""
+    best, worst = (_interval_of(part / np.maximum(n, 1)) for n in (seen, seen + unseen))
+    return IntervalEstimate((best.value + worst.value) / 2, worst.low, best.high)
 
 
 def _interval_of(values: Doubles) -> IntervalEstimate:
@@ -477,7 +504,8 @@ class JudgedTable:
     def duplicates(self, level: float = 0.0) -> Duplicates:
         """Groups of records, with what can be expected of them."""
         labels = self.groups(level)
-        return Duplicates(labels, self._belonging(labels), *self.stated(labels))
+        precision, recall, _ = self.stated(labels)
+        return Duplicates(labels, self._belonging(labels), precision, recall)
 
     def _belonging(self, labels: Ints) -> Doubles:
         """The mean chance of each record to be the same as others of its group."""
@@ -519,8 +547,8 @@ class JudgedTable:
             chosen, odds = self._single(level)
         n_left = int((~self._side).sum())
         found = self._sides()[chosen] - np.array([0, n_left])
-        figures = self._figures(chosen, expit(odds), float(chosen.sum()))
-        return Links(found, self.chances[chosen], *figures)
+        precision, recall, _ = self._figures(chosen, expit(odds), float(chosen.sum()))
+        return Links(found, self.chances[chosen], precision, recall)
 
     def _single(self, level: float) -> tuple[Mask, Doubles]:
         """Links of which no record has two, and log-odds that know this.
@@ -561,6 +589,12 @@ class JudgedTable:
         return self._figures(within, expit(odds), float((size * (size - 1) / 2).sum()))
 
     @cached_property
+    def are_reversed(self) -> bool:
+        """Whether answers say the opposite of what their pairs look like."""
+        found, same = self.known.among(self.pairs)
+        return look_reversed(self.work.before[found], same)
+
+    @cached_property
     def checks(self) -> list[Ints]:
         """The candidates of each part that are checked first."""
         return list_checks(self.pairs, self.part)
@@ -591,10 +625,10 @@ class JudgedTable:
         return bool(many and covered >= _COVERED * len(there))
 
     def _figures(self, called: Mask, chance: Doubles, n_called: float) -> MatchFigures:
-        if len(self.checked) < _FEWEST_CHECKS or not self.were_asked:
+        if len(self.checked) < _FEWEST_CHECKS or not self.were_asked or self.are_reversed:
             left = max(_FEWEST_CHECKS - len(self.checked), 1)
             more = 10 * int(np.ceil(left / _CHECKS / 10))
-            return MatchFigures(Figure(more=more), Figure(more=more))
+            return MatchFigures(*(Figure(more=more) for _ in MatchFigures._fields))
         cells = self._cells(called, chance, n_called)
         figures = [
             Figure(*(one.value, one.low, one.high)) if one.high - one.low <= _WIDEST
@@ -618,13 +652,14 @@ class JudgedTable:
         )
         likely = np.divide(likely, np.maximum(size, 1))
         # Pairs within groups that were never compared are like those found late.
+        n_compared = size.copy()
         size[-1] += max(n_called - size[1::2].sum(), 0)
         if size[-1]:
             likely[-1] = likely[1::2] @ size[1::2] / size[1::2].sum()
         return [
             Cell(
-                bool(k % 2), size[k], likely[k], right[k], checked[k] - right[k],
-                np.floor(known[k]), np.floor(all_said[k] - known[k]),
+                bool(k % 2), size[k], n_compared[k] / max(size[k], 1), likely[k], right[k],
+                checked[k] - right[k], np.floor(known[k]), np.floor(all_said[k] - known[k]),
             )
             for k in range(n)
         ]  # fmt: skip
@@ -646,12 +681,11 @@ class JudgedTable:
     def report(self) -> MatchReport:
         """What is seen of the table as a whole."""
         same = float(self.chances.sum())
-        never = self.missed(same)
-        shares = {
-            end: same / max(same + value, 1e-12) if same else 1.0
-            for end, value in (("value", never.value), ("low", never.high), ("high", never.low))
-        }
-        figures = self.duplicates() if self.work.side is None else self.links(single=True)
+        if self.work.side is None:
+            figures = self.stated(self.groups())
+        else:
+            chosen, odds = self._single(0.0)
+            figures = self._figures(chosen, expit(odds), float(chosen.sum()))
         some = np.random.RandomState(0).permutation(len(self.pairs))[:_TELLING]
         plan = self.work.plan
         return MatchReport(
@@ -660,13 +694,16 @@ class JudgedTable:
             n_same=int((self.known.same > 0.5).sum()),
             n_different=int((self.known.same < 0.5).sum()),
             prevalence=same / max(len(self.pairs), 1),
-            candidate_recall=IntervalEstimate(**shares),
+            candidate_recall=figures.candidate_recall,
             precision=figures.precision,
             recall=figures.recall,
             importances=self.matching.importances(plan, self.work.compared(np.sort(some))),
             set_aside=list(self.matching.agreement.set_aside),
             error_rate=self.matching.error_rate,
-            doubted=[(int(i), int(j)) for i, j in self.known.pairs[self.doubted]],
+            doubted=[
+                (int(i), int(j))
+                for i, j in self.known.pairs[self.doubted & (self.known.same != 0.5)]
+            ],
             contradictions=self.known.contradictions(),
         )
 

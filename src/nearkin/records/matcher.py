@@ -50,12 +50,10 @@ from nearkin.records.model import (
     draw_some,
     expand,
     learn_matching,
-    look_reversed,
     make_work,
     score_pairs,
     scores_of,
     study_table,
-    without_answers,
 )
 from nearkin.records.results import Duplicates, Links, canonical_rows
 from nearkin.storage import models
@@ -142,8 +140,8 @@ def load_matcher(path: StrPath) -> Any:
 
 _NONE = np.empty((0, 2), dtype=np.int64)
 _REVERSED = (
-    "most answers to clear pairs say the opposite of what their records look like: was same taken "
-    "for different? They are learned from as they are."
+    "answers say the opposite of what records look like: was same taken for different? They are "
+    "learned from as they are, and no figure is stated."
 )
 # Random pairs that stand for those that differ, where answers hardly tell of any.
 _AT_RANDOM = 300
@@ -807,9 +805,9 @@ class RecordMatcher(WholeState, BaseEstimator):
         seed, plan = self._seed(), self.comparisons_
         enter_step("learning how columns tell records apart")
         agreement, told = self.matching_.agreement, work.compare(known.pairs)
-        if look_reversed(without_answers(plan, agreement).scores(plan, told), known.same):
-            notice(_REVERSED, TableWarning)
         judged = JudgedTable(self.matching_, work, known, np.zeros(len(known.same)), work.copies)
+        if judged.are_reversed:
+            notice(_REVERSED, TableWarning)
         for _ in range(_ROUNDS if len(work.candidates) <= _MANY else 1):
             before, doubted = len(work.candidates), judged.doubted
             chosen = draw_some(before, np.random.RandomState(seed))

@@ -768,13 +768,15 @@ def scores_of(matching: Matching, work: AnyWork) -> Doubles:
     return out
 
 
-# Pairs that are clear without answers; and how many of those answered must be so.
-_CLEAR, _SEVERAL = 4.0, 5
+# Fewer answers of a kind show nothing; and how often, at least, a pair that is "same" by answers
+# looks more alike than one that is not. On tables to tune on: .58 and more by right answers.
+_SEVERAL, _LEAST_ORDERED = 3, 0.3
 
 
 def look_reversed(before: Doubles, same: Doubles) -> bool:
-    """Whether most answers to pairs that are clear without any say the opposite of that."""
-    clear = (np.abs(before) > _CLEAR) & (same != 0.5)
-    against = (before > 0) != (same > 0.5)
-    kinds = [clear & (before > 0), clear & (before < 0)]
-    return bool(all(k.sum() >= _SEVERAL and against[k].mean() > 0.5 for k in kinds))
+    """Whether answers say the opposite of what pairs look like without any."""
+    alike, other = before[same > 0.5], np.sort(before[same < 0.5])
+    if min(len(alike), len(other)) < _SEVERAL:
+        return False
+    lower = (np.searchsorted(other, alike, side) for side in ("left", "right"))
+    return bool(np.mean([*lower]) / len(other) < _LEAST_ORDERED)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -128,7 +128,7 @@ class Links:
     n_same=whole,
     n_different=whole,
     prevalence=real,
-    candidate_recall=an("Estimate"),
+    candidate_recall=an("Figure"),
     precision=an("Figure"),
     recall=an("Figure"),
     importances=dict_of(real),
@@ -149,7 +149,7 @@ class MatchReport:
         Answered pairs.
     prevalence : float
         Share of candidates that are the same.
-    candidate_recall : IntervalEstimate
+    candidate_recall : Figure
         Share of the pairs that are the same which are among the candidates.
     precision, recall : Figure
         Of the pairs within groups, as :class:`nearkin.RecordMatcher` finds them.
@@ -171,7 +171,7 @@ class MatchReport:
     n_same: int
     n_different: int
     prevalence: float
-    candidate_recall: IntervalEstimate
+    candidate_recall: Figure
     precision: Figure
     recall: Figure
     importances: dict[str, float]
@@ -212,10 +212,16 @@ class MatchReport:
                 f"look again at {counted(len(self.doubted), 'answer')}, which all else speaks "
                 f"against and groups do not follow: rows {shown}"
             )
-        for rows in self.contradictions[:_MOST_SHOWN]:
-            chain = " = ".join(map(str, rows))
-            told.append(f"contradicting answers: {chain}, and yet the first and the last differ")
-        return told
+        some = self.contradictions[:_MOST_SHOWN]
+        said = (say_contradiction([str(row) for row in rows]) for rows in some)
+        return [*told, *(f"contradicting answers: {one}" for one in said)]
+
+
+def say_contradiction(names: Sequence[str]) -> str:
+    """Say how answers about a chain of records contradict each other."""
+    if len(names) == 2:
+        return f"{names[0]} and {names[1]} are said to be the same and to differ"
+    return f"{' = '.join(names)}, and yet the first and the last differ, which is kept"
 
 
 # Answers that look wrong, in a report.
