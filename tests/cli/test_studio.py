@@ -51,15 +51,11 @@ def test_numbers_are_learned_from_and_all_else_is_shown(run, files, served):
     assert os.path.exists("rows.csv.answers.jsonl")
 
 
-def test_triplets_are_known_from_the_start_and_kept(run, files, served):
+def test_triplets_are_known_from_the_start(run, files, served):
     write_csv(files / "order.csv", ["anchor", "closer", "farther"], [("n0", "n5", "n9")])
-    which = ("rows.csv", "--id", "name", "--exclude", "kind")
-    shown = opened(run, *which, "--triplets", "order.csv")
-    assert "answers are kept in rows.csv.answers.jsonl" in shown.err
-    assert "0 answers and 1 triplet in rows.csv.answers.jsonl" in shown.err
-    assert "resumed 0 answers and 1 triplet from rows.csv.answers.jsonl" in opened(run, *which).err
-    for lesson in served:
-        assert lesson.pairs.closer.tolist() == [[0, 5, 9]]
+    which = ("rows.csv", "--id", "name", "--exclude", "kind", "--triplets", "order.csv")
+    assert "answers are kept in rows.csv.answers.jsonl" in opened(run, *which).err
+    assert served[0].pairs.closer.tolist() == [[0, 5, 9]]
     shown = run("studio", *which, "--learner", "gmml", "--no-browser", "--port", 0, status=2)
     assert "GMML does not learn from triplets" in shown.err
 
@@ -107,7 +103,7 @@ def test_columns_of_many_kinds(run, files, served):
     assert lesson.records.features == ["x"]  # all dates are equal, and no two texts
     assert next(iter(lesson.records.columns)) == "text"
     assert set(lesson.records.columns) == {"text", "when", "yes", "left_out"}
-    texts = [field["value"] for field in lesson.record(2)["fields"]]
+    texts = [field["value"] for field in lesson.records.record(2)["fields"]]
     assert "c" * 2000 in texts
 
 
@@ -220,7 +216,12 @@ def test_a_folder_of_files(run, files, served, monkeypatch):
     Image.new("RGB", (20, 10)).save("y.png")
     shown = opened(run, "parts", "--image", "file")
     assert "answers are kept in parts.answers.jsonl" in shown.err
-    assert [served[0].image(row) is not None for row in range(4)] == [False, True, False, True]
+    assert [served[0].records.image(row) is not None for row in range(4)] == [
+        False,
+        True,
+        False,
+        True,
+    ]
     monkeypatch.chdir(folder)
     assert f"{folder}.answers.jsonl" in opened(run, ".").err
 
@@ -236,7 +237,7 @@ def test_the_demonstration(run, files, served):
     shown = opened(run, "--demo")
     assert "answers are kept in nearkin-demo.answers.jsonl" in shown.err
     assert served[0].records.X.shape == (1797, 64)
-    assert served[0].image(0)[1] == "image/png"
+    assert served[0].records.image(0)[1] == "image/png"
 
 
 def test_images(run, files, served):
@@ -245,8 +246,8 @@ def test_images(run, files, served):
     write_csv("rows2.csv", ["a", "file"], [(i, name) for i, name in enumerate(names)])
     shown = opened(run, "rows2.csv", "--image", "file")
     assert "not found" not in shown.err
-    assert served[0].image(0) is not None
-    assert served[0].image(1) is None
+    assert served[0].records.image(0) is not None
+    assert served[0].records.image(1) is None
     os.remove("one.png")
     assert "'one.png' and the 1 images after it are not found" in opened(
         run, "rows2.csv", "--image", "file").err  # fmt: skip
@@ -461,7 +462,7 @@ def test_pictures_are_shown_and_learned_from_by_their_pixels(run, pictures, serv
     assert records.X.shape == (12, 256)
     assert (records.X.min() >= 0, records.X.max() <= 1) == (True, True)
     assert records.ids[0] == "cats/1.png"
-    assert lesson.image(0)[1] == "image/png"
+    assert lesson.records.image(0)[1] == "image/png"
     assert records.columns["folder"][:1] == ["cats"]
     # Dark ones are far from light ones.
     assert records.X[:6].mean() < records.X[6:].mean() - 0.1

@@ -1,7 +1,5 @@
 """What answers come to: counts, what people gave, and names of groups that are found anew."""
 
-from itertools import permutations
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -16,7 +14,6 @@ from nearkin.studio.knowledge import (
     find_placers,
     list_answers,
     list_spoken,
-    match_groups,
     match_names,
     number_rows,
     telling_pairs,
@@ -28,47 +25,25 @@ def after(state, entry, n_rows):
     return after_event(state, read_event(entry), n_rows)
 
 
-LABELS = st.lists(st.integers(-1, 4), min_size=1, max_size=25)
-
-
-def packed(labels):
-    """Labels without gaps, as groupings have them."""
-    labels = np.array(labels)
-    found = np.full(len(labels), -1)
-    for k, label in enumerate(sorted(set(labels.tolist()) - {-1})):
-        found[labels == label] = k
-    return found
-
-
-def most_shared(before, after):
-    """How many rows the best matching shares, by trying all of them."""
-    groups = [set(np.flatnonzero(after == k).tolist()) for k in range(after.max() + 1)]
-
-    def shared(one, two):
-        n = len(one & two)
-        return n if 2 * n >= len(one) or 2 * n >= len(two) else 0
-
-    places = [*groups, *[set()] * len(before)]
-    return max(
-        sum(shared(set(rows.tolist()), place) for rows, place in zip(before, chosen, strict=True))
-        for chosen in permutations(places, len(before))
-    )
-
-
-@given(st.lists(st.lists(st.integers(0, 11), min_size=1, max_size=8), max_size=3), LABELS)
-def test_most_rows_keep_their_name_of_all_ways_to_give_them(sets, labels):
-    after = packed((labels + [0] * 12)[:12])
-    before = [np.unique(rows) for rows in sets]
-    found = match_groups(before, after)
-    taken = found[found >= 0]
-    assert len(np.unique(taken)) == len(taken)
-    n_shared = 0
-    for rows, group in zip(before, found.tolist(), strict=True):
-        if group >= 0:
-            n = int((after[rows] == group).sum())
-            assert 2 * n >= min(len(rows), (after == group).sum())
-            n_shared += n
-    assert n_shared == most_shared(before, after)
+@given(
+    st.lists(st.lists(st.integers(0, 11), min_size=1, max_size=8), max_size=3),
+    st.lists(st.integers(-1, 4), min_size=12, max_size=12),
+)
+def test_a_name_is_given_once_to_a_group_that_has_half_of_it_or_comes_from_it(sets, labels):
+    before, after = [np.unique(rows) for rows in sets], np.array(labels)
+    names = [f"name {k}" for k in range(len(sets))]
+    found = match_names(names, before, after)
+    given = [name for name in found if name is not None]
+    assert len(set(given)) == len(given)
+    fit = {
+        (name, group)
+        for name, rows in zip(names, before, strict=True)
+        for group in range(len(found))
+        if 0 < min(len(rows), (after == group).sum()) <= 2 * (after[rows] == group).sum()
+    }
+    assert {(name, k) for k, name in enumerate(found) if name is not None} <= fit
+    # No name and no group is left over where the two would fit.
+    assert not any(name not in given and found[group] is None for name, group in fit)
 
 
 def test_a_name_goes_where_half_of_either_group_is():

@@ -67,7 +67,7 @@ def test_a_lesson(lesson):
     assert state["can_undo"]
     assert not state["can_redo"]
     report = lesson.report()
-    for value in (state, report, lesson.known(), lesson.about(), lesson.record(3)):
+    for value in (state, report, lesson.known(), lesson.about(), lesson.records.record(3)):
         plain(value)
     parts = "version learner quality outlook suspects answerers contradictions course"
     assert set(report) == {*parts.split(), "questions", "notes"}
@@ -430,7 +430,7 @@ def test_colourings():
     assert listed["number"]["kind"] == listed["flag"]["kind"] == "categories"
     assert "x1" not in listed  # a name that the data do not have themselves
     for one in listed.values():
-        found = lesson.colouring(one["key"])
+        found = lesson.looks.colouring(one["key"])
         values = found.pop("values")
         plain(found)
         assert values.dtype == np.float32
@@ -439,16 +439,16 @@ def test_colourings():
             assert np.nanmax(values) < len(found["categories"])
         else:
             assert found["range"] == [np.nanmin(values), np.nanmax(values)]
-    kind = lesson.colouring(listed["kind"]["key"])
+    kind = lesson.looks.colouring(listed["kind"]["key"])
     assert kind["categories"] == ["a", "b"]
     assert kind["values"][:2].tolist() == [0, 1]
     assert np.isnan(kind["values"][2])
     for key in ("column-2", "feature-0", "column--1", "x"):
         with pytest.raises(ValueError, match="no colouring"):
-            lesson.colouring(key)
+            lesson.looks.colouring(key)
     # Many kinds are put together.
     kinds = {"kind": [f"k{k % 55:02d}" for k in range(120)]}
-    found = Lesson(records_of(X, columns=kinds)).colouring("column-0")["categories"]
+    found = Lesson(records_of(X, columns=kinds)).looks.colouring("column-0")["categories"]
     assert (len(found), found[-1]) == (51, "(others)")
 
 

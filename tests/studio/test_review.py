@@ -146,7 +146,7 @@ def test_a_map_of_words():
     assert about["of_words"]
     assert about["features"] == list(PEOPLE.columns)
     assert not any(one["key"].startswith("feature-") for one in about["colourings"])
-    assert {field["name"] for field in lesson.record(3)["fields"]} == set(PEOPLE.columns)
+    assert {field["name"] for field in lesson.records.record(3)["fields"]} == set(PEOPLE.columns)
     # The metric takes tables.
     distances = lesson.metric.transform(PEOPLE)
     np.testing.assert_allclose(distances, lesson.metric.transform(records.X))

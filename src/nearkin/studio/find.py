@@ -176,22 +176,11 @@ class Finder:
         self._texts: dict[str, TextIndex] = {}
         self._numbers: dict[str, NDArray[np.float32]] = {}
         self._doubtful: tuple[int, Mask | None] | None = None
-        self._kinds = [
-            {"key": f"column-{j}", "name": name, "kind": reports.colouring_kind(values) or "text"}
-            for j, (name, values) in enumerate(records.columns.items())
-        ]
-        features = [] if records.of_words else records.features[: reports.MOST_FEATURES]
-        self._kinds += [
-            {"key": f"feature-{j}", "name": name, "kind": "numbers"}
-            for j, name in enumerate(features)
-        ]
+        self._kinds = reports.list_columns(records)
 
     def columns(self) -> list[dict[str, str]]:
-        """List the columns by which rows can be found: ``key``, ``name`` and ``kind``.
-
-        The kind is ``"numbers"``, ``"categories"`` or ``"text"``.
-        """
-        return [dict(one) for one in self._kinds]
+        """List the columns by which rows can be found."""
+        return self._kinds
 
     def prepare(self) -> None:
         """Index all texts, so that the first search need not wait for it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 
 from nearkin._types import Ints
 from nearkin.errors import InputError
@@ -24,7 +23,9 @@ from nearkin.studio.events import Event, Name, Pair, Said, State, Told, Which, w
 def match_names(names: Sequence[str], before: Sequence[Ints], after: Ints) -> list[str | None]:
     """Give names to groups by the rows that were in the named groups before.
 
-    Names go to groups such that as many rows as possible keep theirs, see :func:`match_groups`.
+    A name goes to the group with most of its rows, as long as they are at least half of the named
+    group or of that one: most of the named group is still there, whatever has joined it, or most of
+    the new one comes from it. Of several names for a group, that of which more is left.
 
     Parameters
     ----------
@@ -47,53 +48,19 @@ def match_names(names: Sequence[str], before: Sequence[Ints], after: Ints) -> li
     >>> match_names(["cats", "dogs"], given, np.array([1, 1, 1, 0, 0, 0, 2]))
     ['dogs', 'cats', None]
     """
-    found: list[str | None] = [None] * _count_groups(after)
-    for name, group in zip(names, match_groups(before, after).tolist(), strict=True):
-        if group >= 0:
+    found: list[str | None] = [None] * (int(after.max(initial=-1)) + 1)
+    sizes = Counter(after.tolist())
+    claims = []
+    for name, rows in zip(names, before, strict=True):
+        for group, n in Counter(after[rows].tolist()).items():
+            if group >= 0 and 2 * n >= min(len(rows), sizes[group]):
+                claims.append((-n / len(rows), -n, group, name))
+    left = set(names)
+    for *_, group, name in sorted(claims):
+        if found[group] is None and name in left:
             found[group] = name
+            left.remove(name)
     return found
-
-
-def match_groups(before: Sequence[Ints], after: Ints) -> Ints:
-    """Match groups of before to groups of now, one to one, such that most rows are shared.
-
-    Two groups may match only if they share at least half of the rows of one of them: most of the
-    old group is still there, whatever has joined it, or most of the new one comes from it.
-
-    Parameters
-    ----------
-    before : sequence of int ndarray
-        Rows of each group.
-    after : int ndarray of shape (n,)
-        Group of each row now, from 0; −1 for rows of none.
-
-    Returns
-    -------
-    int ndarray of shape (len(before),)
-        The group of now that each group of before is matched to; −1 if none.
-
-    Notes
-    -----
-    For b groups before and a after, O(n + a b min(a, b)) time and a b numbers of memory.
-    """
-    n_after = _count_groups(after)
-    sizes = np.bincount(after[after >= 0], minlength=n_after)
-    shared = np.zeros((len(before), n_after), dtype=np.int64)
-    for k, rows in enumerate(before):
-        groups = after[rows]
-        shared[k] = np.bincount(groups[groups >= 0], minlength=n_after)
-    least = np.minimum(np.array([len(rows) for rows in before], dtype=np.int64)[:, None], sizes)
-    shared[2 * shared < least] = 0
-    one, other = linear_sum_assignment(shared, maximize=True)
-    kept = shared[one, other] > 0
-    found = np.full(len(before), -1, dtype=np.int64)
-    found[one[kept]] = other[kept]
-    return found
-
-
-def _count_groups(labels: Ints) -> int:
-    """Count the groups of labels from 0; −1 is no group."""
-    return int(labels.max(initial=-1)) + 1
 
 
 class Counts(NamedTuple):

@@ -43,13 +43,13 @@ from nearkin.studio.metric import (
     PlainView,
     Seen,
     check_learner,
+    distances_from,
     learn_again_from,
     learn_first,
     metric_of_records,
     refuse_triplets_for,
     scale_to_unit_size,
 )
-from nearkin.studio.pictures import LONGEST_SIDE, Image
 from nearkin.studio.quality import (
     QualityHistory,
     chances_of,
@@ -106,6 +106,14 @@ class Lesson:
     seed : int, default=0
     book : AnswerBook, optional
         Answers of a lesson about the same records, which this one shares from now on.
+
+    Attributes
+    ----------
+    records : StudioRecords
+    looks : Looks
+        What the page shows of them: colours and files.
+    finder : Finder
+        Search for rows, made when first needed.
 
     Notes
     -----
@@ -181,7 +189,7 @@ class Lesson:
             self._seen = self._pictures.take(first, told)
             if self._book.events and book is None:
                 self._book.resume()
-            self._looks = Looks(records, [*notes, *self._book.notes])
+            self.looks = Looks(records, [*notes, *self._book.notes])
             if self._book.events:
                 self.place()
         except BaseException:
@@ -578,7 +586,7 @@ class Lesson:
             ],
             "answerers": list_answerers(found),
             "questions": questions,
-            "notes": [*self._looks.notes, *map(_without_code, learned.notes)],
+            "notes": [*self.looks.notes, *map(_without_code, learned.notes)],
         }
 
     def _sought_rows(self) -> Ints:
@@ -607,7 +615,7 @@ class Lesson:
     def about(self) -> dict[str, Any]:
         """Describe the data, and what the lesson can do with them, as plain values."""
         path = self._book.path
-        about = self._looks.about(None if path is None else path.name)
+        about = self.looks.about(None if path is None else path.name)
         return about | {"by": self._by, "review": self._review is not None}
 
     def layout(self) -> dict[str, Any]:
@@ -615,59 +623,22 @@ class Lesson:
         seen = self._seen
         return {"version": seen.learned.version, "coordinates": seen.coordinates}
 
-    def colouring(self, key: str) -> dict[str, Any]:
-        """Colour values of all rows by a column, with the legend.
-
-        Parameters
-        ----------
-        key : str
-            One of the ``colourings`` that :meth:`about` lists.
-
-        Returns
-        -------
-        dict
-            ``key``, ``name``, ``kind``, ``categories`` (names) or ``range`` (least and most), and
-            ``values``, a float32 array of shape (n,): numbers of categories, or the column's own
-            numbers; NaN where unknown.
-        """
-        return self._looks.colouring(key)
-
-    def record(self, row: int, beside: int | None = None, whole: bool = False) -> dict[str, Any]:
-        """Fields of a row to show, see :meth:`nearkin.studio.records.StudioRecords.record`."""
-        return self.records.record(row, beside, whole)
-
-    def image(self, row: int, side: int = LONGEST_SIDE) -> Image | None:
-        """Bytes and media type of a row's picture of at most ``side`` pixels, or None if none."""
-        return self.records.image(row, side)
-
-    def picture_problem(self, row: int) -> str:
-        """Explain in a sentence why a row has no picture."""
-        return self.records.picture_problem(row)
-
     @cached_property
-    def _finder(self) -> Finder:
+    def finder(self) -> Finder:
         """Search for rows, made when first needed."""
         return Finder(self.records)
-
-    def columns(self) -> list[dict[str, str]]:
-        """List the columns to search by, see :meth:`nearkin.studio.find.Finder.columns`."""
-        return self._finder.columns()
-
-    def prepare_finding(self) -> None:
-        """Index all texts, so that the first search need not wait for it."""
-        self._finder.prepare()
 
     def find(self, wanted: Wanted) -> dict[str, Any]:
         """Search for rows: ``version``, ``matches`` (a bool for each row), and ``notes``."""
         learned = self._seen.learned
         labels = self._place_rows()[1].labels if wanted.groups else None
-        found, notes = self._finder.matches(wanted, learned, labels)
+        found, notes = self.finder.matches(wanted, learned, labels)
         return {"version": learned.version, "matches": found, "notes": notes}
 
     def rows_file(self, rows: Sequence[int]) -> tuple[str, bytes]:
         """Name and bytes of a CSV file of some rows, with their fields and likely groups."""
         known, likely = self._place_rows()
-        return self._looks.rows_file(rows, likely.names(known))
+        return self.looks.rows_file(rows, likely.names(known))
 
     def neighbors(self, row: int, n: int = 10) -> dict[str, Any]:
         """List the n rows nearest to a row in the learned metric: ``version`` and ``neighbors``.
@@ -675,8 +646,23 @@ class Lesson:
         The nearest is first, each with ``row``, ``id``, ``distance`` and ``same``: the answer to
         the pair, given or implied, or None.
         """
-        learned, known = self._seen.learned, self._book.known
-        found = self._looks.neighbors(row, n, known, learned)
+        learned, records = self._seen.learned, self.records
+        row = records.check_row(row)
+        n = max(0, min(int(n), len(records) - 1))
+        distances = distances_from(learned.view, row, len(records))
+        distances[row] = np.inf
+        nearest = np.argpartition(distances, max(n - 1, 0))[:n]
+        nearest = nearest[np.argsort(distances[nearest], kind="stable")]
+        said = self._book.known.find_relations(row, nearest)
+        found = [
+            {
+                "row": other,
+                "id": str(records.ids[other])[:200],
+                "distance": float(distances[other]),
+                "same": same,
+            }
+            for other, same in zip(nearest.tolist(), said, strict=True)
+        ]
         return {"version": learned.version, "neighbors": found}
 
     def why(self, left: int, right: int) -> dict[str, Any]:
@@ -702,14 +688,14 @@ class Lesson:
             raise InputError("there are no duplicates: this is for records of things.")
         known, seen = self._learn_newest()
         if what == "duplicates" and self._review is not None:
-            return self._looks.duplicates_file(self._review.groups(known))
+            return self.looks.duplicates_file(self._review.groups(known))
         if what == "groups":
             known, likely = self._place_rows()
-            return self._looks.groups_file(likely, known)
+            return self.looks.groups_file(likely, known)
         if what == "model":
             metric = metric_of_records(seen.learned, self.records, self._scaler)
             return reports.model_file(metric)
-        return self._looks.export(what, known, seen)
+        return self.looks.export(what, known, seen)
 
     # Columns
 

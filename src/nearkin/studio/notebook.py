@@ -30,7 +30,7 @@ from nearkin.pairs.supervision import check_roles
 from nearkin.storage.files import StrPath
 from nearkin.studio.journal import JournalInUse, OtherData, is_about
 from nearkin.studio.lesson import Lesson
-from nearkin.studio.records import StudioRecords, records_of
+from nearkin.studio.records import StudioRecords, records_of, to_columns
 from nearkin.studio.server.encoding import page_folder, why_no_page
 from nearkin.studio.server.security import ANY_NAME, check_names
 from nearkin.studio.server.serving import AddressError, Serving
@@ -618,7 +618,7 @@ def studio(
     """
     check_packages()
     check_roles(labels, pairs, triplets=True)
-    more = _to_columns(columns)
+    more = to_columns(columns)
     classes: list[str] = []
     if labels is not None:
         pairs = add_labels(pairs, labels, seed)
@@ -749,15 +749,3 @@ def _serving(
         return Serving(lesson, port=port or before.port, token=before.token, allowed=allowed)
     except AddressError:  # taken by another program within this moment
         return Serving(lesson, port=port, token=before.token, allowed=allowed)
-
-
-def _to_columns(columns: Any) -> dict[str, Sequence[Any]]:
-    """Convert a mapping or data frame to columns by name."""
-    if columns is None:
-        return {}
-    if isinstance(columns, Mapping):
-        return dict(columns)
-    import narwhals
-
-    frame = narwhals.from_native(columns, eager_only=True)
-    return {str(name): frame[name].to_list() for name in frame.columns}

@@ -539,24 +539,17 @@ def _describe_suspect(suspect: Suspect, ids: Any) -> dict[str, Any]:
 
 
 class Reliability(NamedTuple):
-    """How reliable people and their answers are.
+    """How reliable people are.
 
     Attributes
     ----------
     agreement : Agreement
-        Error rates of people, and pairs weighted by how sure their answers are.
-    telling : mapping
-        From the numbers of answers to the one pair by which each is judged.
-    doubts : mapping
-        From the numbers of answers that count to the chance that they are wrong, estimated from
-        all people and the metric.
+        Error rates of people.
     n_answers : mapping
         From people's names to their numbers of answers.
     """
 
     agreement: Agreement
-    telling: Mapping[int, Pair]
-    doubts: Mapping[int, float]
     n_answers: Mapping[str, int]
 
 
@@ -590,8 +583,7 @@ def judge_answerers(
     before = np.array([by_metric.get((i, j), np.nan) for i, j in answers.links.tolist()])
     agreement = answers.agreed(before)
     n_answers = Counter(spoken.by for spoken in known.spoken if spoken.number in telling)
-    doubts = _estimate_doubts(held_out, agreement, telling, known)
-    return Reliability(agreement, telling, doubts, n_answers)
+    return Reliability(agreement, n_answers)
 
 
 def chances_of(held_out: HeldOutRanks, pairs: Pairs) -> dict[Pair, float]:
@@ -599,36 +591,6 @@ def chances_of(held_out: HeldOutRanks, pairs: Pairs) -> dict[Pair, float]:
     links = np.concatenate([pairs.must_link, pairs.cannot_link]).tolist()
     chance = estimate_chances(pairs, ranks_of(held_out, pairs)).tolist()
     return {(i, j): p for (i, j), p in zip(links, chance, strict=True) if not np.isnan(p)}
-
-
-def _estimate_doubts(
-    held_out: HeldOutRanks, agreement: Agreement, telling: Mapping[int, Pair], known: Knowledge
-) -> dict[int, float]:
-    """Map the numbers of answers that count to the chance that they are wrong."""
-    chance_same = _read_chances(agreement)
-    misplaced, _ = find_misplaced(held_out, known.pairs)
-    by_groups = {one.pair: one.chance_opposite for one in misplaced}
-    counts = dict.fromkeys(map(tuple, known.pairs.must_link.tolist()), True)
-    counts |= dict.fromkeys(map(tuple, known.pairs.cannot_link.tolist()), False)
-    found = {}
-    for number, _, said in known.spoken:
-        pair = telling.get(number)
-        if pair is not None and counts.get(pair) is said[pair]:
-            wrong = 1 - chance_same[pair] if said[pair] else chance_same[pair]
-            found[number] = by_groups.get(pair, wrong)
-    return found
-
-
-def _read_chances(agreement: Agreement) -> dict[Pair, float]:
-    """Map pairs to their chance to be the same, read from the weights of the agreement's pairs."""
-    pairs, found = agreement.pairs, {}
-    kinds = ((pairs.must_link, pairs.must_weight), (pairs.cannot_link, pairs.cannot_weight))
-    for same, (links, weight) in zip((True, False), kinds, strict=True):
-        # What is right with probability p has the weight (2 p - 1)².
-        right = (1 + np.sqrt(weight)) / 2
-        for (i, j), p in zip(links.tolist(), right.tolist(), strict=True):
-            found[i, j] = p if same else 1 - p
-    return found
 
 
 def n_disagreements(known: Knowledge) -> int:

@@ -1006,7 +1006,7 @@ def records_of(
     >>> records.record(1)["fields"][0]
     {'name': 'name', 'value': 'b', 'cut': False}
     """
-    more = _to_columns(columns)
+    more = to_columns(columns)
     aside = [*more, *([ids] if isinstance(ids, str) else [])]
     told = of_words if isinstance(of_words, bool | None) else True
     parts = split_table(X, source, learn_from, aside, told)
@@ -1156,8 +1156,8 @@ def records_of_digits() -> StudioRecords:
     )
 
 
-def _to_columns(columns: Any) -> dict[str, Sequence[Any]]:
-    """Convert a mapping or data frame to lists by name."""
+def to_columns(columns: Any) -> dict[str, Sequence[Any]]:
+    """Convert a mapping or data frame to columns by name."""
     if columns is None:
         return {}
     if not isinstance(columns, Mapping):

@@ -31,7 +31,7 @@ from nearkin.storage.files import quote_formula
 from nearkin.studio.events import Told, Voice
 from nearkin.studio.groups import LikelyGroups
 from nearkin.studio.knowledge import Knowledge
-from nearkin.studio.metric import Seen, TaughtMetric, distances_from
+from nearkin.studio.metric import Seen, TaughtMetric
 from nearkin.studio.pictures import PixelPictures
 from nearkin.studio.records import MOST_NAMES, StudioRecords, format_for_file
 from nearkin.tables.reading import Column, read_columns
@@ -532,8 +532,23 @@ def _list_groups(found: Duplicates, known: Knowledge) -> list[dict[str, Any]]:
 EXPORTS = ("pairs", "embedding", "model", "groups", "duplicates")
 
 
+def list_columns(records: StudioRecords) -> list[dict[str, str]]:
+    """List columns and features by which rows can be coloured or found.
+
+    Each has a ``key``, a ``name``, and a ``kind``: ``"numbers"``, ``"categories"`` or ``"text"``.
+    """
+    found = [
+        {"key": f"column-{j}", "name": name, "kind": colouring_kind(values) or "text"}
+        for j, (name, values) in enumerate(records.columns.items())
+    ]
+    features = [] if records.of_words else records.features[:MOST_FEATURES]
+    return found + [
+        {"key": f"feature-{j}", "name": name, "kind": "numbers"} for j, name in enumerate(features)
+    ]
+
+
 class Looks:
-    """Descriptions, colours, neighbours and files of a lesson's records.
+    """Descriptions, colours and files of a lesson's records.
 
     Parameters
     ----------
@@ -558,9 +573,9 @@ class Looks:
             "has_columns": records.choice is not None,
             "has_images": records.pictures is not None,
             "id_name": records.id_name,
-            "colourings": [dict(one) for one in self._colourings.values()],
+            "colourings": list(self._colourings.values()),
             "journal": journal,
-            "notes": list(self.notes),
+            "notes": self.notes,
         }
 
     @cached_property
@@ -579,48 +594,36 @@ class Looks:
 
     @cached_property
     def _colourings(self) -> dict[str, dict[str, str]]:
-        """Ways to colour rows by their keys: each has a ``key``, a ``name`` and a ``kind``."""
-        found = []
-        for j, (name, values) in enumerate(self._records.columns.items()):
-            kind = colouring_kind(values)
-            if kind is not None:
-                found.append((f"column-{j}", name, kind))
-        if self._records.named and not self._records.of_words:
-            for j, name in enumerate(self._records.features[:MOST_FEATURES]):
-                found.append((f"feature-{j}", name, "numbers"))
-        return {key: {"key": key, "name": name, "kind": kind} for key, name, kind in found}
+        """Columns to colour rows by, by their keys: features only if they have names."""
+        return {
+            one["key"]: one
+            for one in list_columns(self._records)
+            if one["kind"] != "text"
+            and (self._records.named or not one["key"].startswith("feature-"))
+        }
 
     def colouring(self, key: str) -> dict[str, Any]:
-        """Colour values of all rows, see :meth:`nearkin.studio.lesson.Lesson.colouring`."""
+        """Colour values of all rows by a column, with the legend.
+
+        Parameters
+        ----------
+        key : str
+            One of the ``colourings`` that :meth:`about` lists.
+
+        Returns
+        -------
+        dict
+            ``key``, ``name``, ``kind``, ``categories`` (names) or ``range`` (least and most), and
+            ``values``, a float32 array of shape (n,): numbers of categories, or the column's own
+            numbers; NaN where unknown.
+        """
         if key not in self._colourings:
             raise InputError(f"there is no colouring {key!r:.60}.")
         about = self._colourings[key]
         if key.startswith("feature-"):
             column = self._records.X[:, int(key.removeprefix("feature-"))]
             return {**about, **colours_of_numbers(column)}
-        values = list(self._records.columns.values())[int(key.removeprefix("column-"))]
-        return {**about, **colours_of_column(values, about["kind"])}
-
-    def neighbors(
-        self, row: int, n: int, known: Knowledge, learned: TaughtMetric
-    ) -> list[dict[str, Any]]:
-        """List the n rows nearest to a row, see :meth:`nearkin.studio.lesson.Lesson.neighbors`."""
-        row = self._records.check_row(row)
-        n = max(0, min(int(n), len(self._records) - 1))
-        distances = distances_from(learned.view, row, len(self._records))
-        distances[row] = np.inf
-        nearest = np.argpartition(distances, max(n - 1, 0))[:n]
-        nearest = nearest[np.argsort(distances[nearest], kind="stable")]
-        said = known.find_relations(row, nearest)
-        return [
-            {
-                "row": other,
-                "id": str(self._records.ids[other])[:200],
-                "distance": float(distances[other]),
-                "same": same,
-            }
-            for other, same in zip(nearest.tolist(), said, strict=True)
-        ]
+        return {**about, **colours_of_column(self._records.columns[about["name"]], about["kind"])}
 
     def rows_file(self, rows: Sequence[int], groups: Sequence[str]) -> tuple[str, bytes]:
         """CSV file of some rows, its name and bytes, with the name of each row's group, if any."""

@@ -352,6 +352,7 @@ def test_few_pictures_are_opened_at_once():
             return b"", "image/png"
 
     album = Album()
+    album.records = album
     with running(album) as studio, ThreadPoolExecutor(12) as viewers:
         asked = [viewers.submit(studio.raw, "GET", "/api/records/0/image") for _ in range(12)]
         assert {one.result().status for one in asked} == {200}

@@ -266,8 +266,8 @@ def add_finding(app: FastAPI, sessions: Sessions) -> None:
     @app.get("/api/columns")
     def columns() -> Response:
         """Reply the columns to search by, then index texts for the search that will follow."""
-        lesson = sessions.lesson
-        return PlainJSON(lesson.columns(), background=BackgroundTask(lesson.prepare_finding))
+        finder = sessions.lesson.finder
+        return PlainJSON(finder.columns(), background=BackgroundTask(finder.prepare))
 
     @app.post("/api/search")
     def search(body: SearchBody) -> Response:
@@ -285,7 +285,7 @@ def add_finding(app: FastAPI, sessions: Sessions) -> None:
         check_rows(n_rows, *body.rows)
         if len(body.rows) > _MOST_AT_ONCE:
             raise HTTPException(422, f"At most {_MOST_AT_ONCE} records are sent at once.")
-        return PlainJSON([sessions.lesson.record(row) for row in body.rows])
+        return PlainJSON([sessions.lesson.records.record(row) for row in body.rows])
 
     @app.post("/api/rows/file")
     def rows_file(body: RowsBody) -> Response:
@@ -507,7 +507,7 @@ def _add_looks(app: FastAPI, sessions: Sessions) -> None:
     def colour_rows(key: str) -> dict[str, Any]:
         """Return a colouring; raise an error of status 404 if there is none."""
         try:
-            return sessions.lesson.colouring(key)
+            return sessions.lesson.looks.colouring(key)
         except (KeyError, IndexError, ValueError) as error:
             raise HTTPException(404, explain(error)) from None
 
@@ -526,7 +526,7 @@ def _add_looks(app: FastAPI, sessions: Sessions) -> None:
     def record(row: RowInPath, beside: RowBeside = None, whole: bool = False) -> Response:
         """Reply what to show of a row."""
         other = None if beside is None else require_row(beside)
-        return PlainJSON(sessions.lesson.record(require_row(row), other, whole))
+        return PlainJSON(sessions.lesson.records.record(require_row(row), other, whole))
 
     @app.get("/api/records/{row}/image")
     async def image(row: RowInPath, side: Side = LONGEST_SIDE) -> Response:

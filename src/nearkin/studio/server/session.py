@@ -491,8 +491,8 @@ class Room:
 
     def _image(self, row: int, side: int) -> Image | str:
         """Read a row's picture, or say why there is none."""
-        found = self.lesson.image(row, side)
-        return self.lesson.picture_problem(row) if found is None else found
+        found = self.lesson.records.image(row, side)
+        return self.lesson.records.picture_problem(row) if found is None else found
 
     async def greet(self, mailbox: Mailbox) -> None:
         """Send a new tab the state, layout, report and review of this moment."""
