@@ -46,7 +46,7 @@ PARTS: dict[str, ModuleType] = {
     "large": large,
 }
 # More splits than the paper's of the set on whose first thirty plain neighbours err oddly often.
-MORE_SPLITS = {("plain", "ida_image"): 100, ("small", "ida_image"): 100}
+MORE_SPLITS = {("plain", "ida_image"): 60, ("small", "ida_image"): 60}
 
 
 def run(draws: int) -> None:
