@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from math import sqrt
@@ -55,13 +55,16 @@ class Measured:
     def values(self, key: Key, measure: str) -> list[float]:
         return [row[measure] for row in self._rows.get(key, []) if measure in row]
 
+    def paired(self, keys: Iterable[Key], measure: str) -> np.ndarray:
+        """A row for each kind of rows, and a column for each split that all of them have."""
+        by_seed = [{row["seed"]: row[measure] for row in self._rows.get(key, [])} for key in keys]
+        seeds = sorted(set.intersection(*map(set, by_seed)))
+        return np.array([[of_one[seed] for seed in seeds] for of_one in by_seed])
+
     def differences(self, one: Key, other: Key, measure: str) -> np.ndarray:
         """Of two kinds of rows, on the splits that both have."""
-        by_seed = [
-            {row["seed"]: row[measure] for row in self._rows.get(key, [])} for key in (one, other)
-        ]
-        seeds = sorted(by_seed[0].keys() & by_seed[1].keys())
-        return np.array([by_seed[0][seed] - by_seed[1][seed] for seed in seeds])
+        found = self.paired((one, other), measure)
+        return np.asarray(found[0] - found[1])
 
 
 @dataclass(frozen=True)
