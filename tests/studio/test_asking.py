@@ -120,7 +120,7 @@ def test_wrong_choices_are_listed_with_what_was_asked():
         press(lesson)
     lesson.questions()
     known = lesson._book.known
-    shown = [one.describe(known) for one in lesson._chooser._next.which]
+    shown = [one.describe(known) for one in lesson._next.which]
     # One whose kind is plain to see: of others nobody could tell.
     off = np.linalg.norm(X - 3.5 * np.eye(4)[Y], axis=1)
     several = (one for one in shown if one is not None and len(one["rows"]) > 1)

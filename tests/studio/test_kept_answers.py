@@ -10,7 +10,7 @@ from nearkin import Pairs
 from nearkin.studio.events import Name, Split
 from nearkin.studio.journal import FORMAT, JournalError, RecordKeys, is_about, line_of, read_lines
 from nearkin.studio.lesson import Lesson
-from nearkin.studio.records import identity_of, records_of
+from nearkin.studio.records import RecordIdentity, records_of
 from tests.cases import each
 
 N = 30
@@ -300,6 +300,13 @@ def test_forged_journals_are_refused(tmp_path, line, changed):
     with pytest.raises(JournalError, match=r"no journal of nearkin says .* left as it is"):
         Lesson(records, journal=path)
     assert path.read_bytes() == content
+
+
+def identity_of(table, kinds, n_rows):
+    def cells(names):
+        yield {name: table[name] for name in names}
+
+    return RecordIdentity(kinds, cells, n_rows)
 
 
 def test_digests_see_every_cell_and_nothing_else():

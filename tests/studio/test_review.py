@@ -10,7 +10,6 @@ import pyarrow as pa
 import pytest
 
 import nearkin as nk
-from nearkin.studio import lesson as lesson_module
 from nearkin.studio.lesson import Lesson
 from nearkin.studio.records import records_of
 from nearkin.tables.choice import are_records
@@ -121,13 +120,6 @@ def test_rows_of_numbers_have_no_review():
         lesson.export("duplicates")
     named = Lesson(records_of(X, columns={"name": [f"Ann {i}" for i in range(60)]}))
     assert not named.about()["review"]
-
-
-def test_without_rapidfuzz_it_is_said_what_to_install(monkeypatch):
-    monkeypatch.setattr(lesson_module, "can_compare", lambda: False)
-    about = Lesson(records_of(PEOPLE)).about()
-    assert not about["review"]
-    assert any("pip install 'nearkin[records]'" in note for note in about["notes"])
 
 
 def test_tables_of_records_are_known_by_their_words():

@@ -661,10 +661,10 @@ class RecordKeys:
 
     Examples
     --------
-    >>> from nearkin.studio.records import identity_of
+    >>> from nearkin.studio.records import RecordIdentity
     >>> from nearkin.studio.journal import RecordKeys
     >>> table, kinds = {"id": ["p7", "p9", "p9"]}, {"id": "text"}
-    >>> keys = RecordKeys(identity_of(table, kinds, 3, "id"), "id", ["id"])
+    >>> keys = RecordKeys(RecordIdentity(kinds, lambda names: [table], 3, "id"), "id", ["id"])
     >>> keys.name(0), keys.row("p7"), keys.row("p8")
     ('p7', 0, None)
     >>> keys.row(keys.name(2))

@@ -64,13 +64,14 @@ from nearkin.studio.quality import (
 from nearkin.studio.questions import (
     MOST_PICTURES,
     MOST_TEXTS,
-    QuestionChooser,
+    NextQuestions,
     check_origin,
+    choose_questions,
     explain_equal_answers,
     question_of,
 )
 from nearkin.studio.records import StudioRecords, choose_scaling
-from nearkin.studio.reports import EXPORTS, NEEDS_RAPIDFUZZ, Looks, RecordReview, can_compare, why
+from nearkin.studio.reports import EXPORTS, Looks, RecordReview, why
 
 # Pairs that a change tells of.
 _MOST_CHANGES = 20
@@ -97,10 +98,6 @@ class Lesson:
     standardise : bool, optional
         Give all columns the same deviation first. The metric takes rows as they are all the same.
         By default where columns have units that differ by more than 100.
-    strategy : str, default="consolidate"
-        How questions are chosen, see :func:`nearkin.suggest_pairs`. With rows that come up at
-        random what follows from the answers is a fair test of the metric. ``"neighborhoods"`` asks
-        about outliers: it teaches a little more, but quality is judged by the hardest rows then.
     by : str, optional
         Name of the person who answers, unless an answer has a name itself.
     seed : int, default=0
@@ -150,7 +147,6 @@ class Lesson:
         events: Sequence[Event] = (),
         learner: Any = None,
         standardise: bool | None = None,
-        strategy: str = "consolidate",
         by: str | None = None,
         seed: int = 0,
         book: AnswerBook | None = None,
@@ -163,8 +159,7 @@ class Lesson:
         self._seed = seed
         self._learner = check_learner(learner, len(records), seed)
         refuse_triplets_for(self._learner, 0 if pairs is None else len(pairs.closer))
-        most_shown = MOST_TEXTS if records.pictures is None else MOST_PICTURES
-        self._chooser = QuestionChooser(strategy, seed, most_shown)
+        self._next = NextQuestions.none()
         self._learning = threading.RLock()
         self._grouping = threading.Lock()
         self._explaining = threading.Lock()
@@ -176,8 +171,7 @@ class Lesson:
         self._rows = records.X if self._scaler is None else self._scaler.transform(records.X)
         self._book = AnswerBook(len(records), pairs) if book is None else book
         self._answer_list = AnswerList(records, self._book)
-        self._review, notes = _make_review(records, seed)
-        notes = [*scaled.notes, *notes]
+        self._review = RecordReview(records, seed) if records.are_things else None
         if journal is not None:
             self._book.open(journal, records)
         try:
@@ -189,7 +183,7 @@ class Lesson:
             self._seen = self._pictures.take(first, told)
             if self._book.events and book is None:
                 self._book.resume()
-            self.looks = Looks(records, [*notes, *self._book.notes])
+            self.looks = Looks(records, [*scaled.notes, *self._book.notes])
             if self._book.events:
                 self.place()
         except BaseException:
@@ -425,7 +419,7 @@ class Lesson:
             "last_by": self._book.last_by,
             "equal": explain_equal_answers(known, self.records),
         }
-        return known.state() | self._chooser.state(known) | more
+        return known.state() | self._next.state(known) | more
 
     def known(self) -> dict[str, Any]:
         """All answered pairs by kind, as flat lists of row numbers."""
@@ -464,7 +458,13 @@ class Lesson:
     def questions(self) -> list[dict[str, int]]:
         """Choose the next pairs to ask about, the best first, as :meth:`report` does."""
         known, seen = self._learn_newest()
-        return self._chooser.choose(known, seen.learned)
+        return self._choose_questions(known, seen)
+
+    def _choose_questions(self, known: Knowledge, seen: Seen) -> list[dict[str, int]]:
+        """Choose the next questions, and return those about pairs."""
+        most_shown = MOST_TEXTS if self.records.pictures is None else MOST_PICTURES
+        self._next = choose_questions(known, seen.learned, most_shown=most_shown, seed=self._seed)
+        return [{"left": i, "right": j} for i, j in self._next.pairs.tolist()]
 
     def _trace_answer(self, left: int, right: int) -> dict[str, Any]:
         """Find the event that a pair's answer comes from: its ``number`` and question ``which``."""
@@ -551,7 +551,7 @@ class Lesson:
         """
         known, seen = self._learn_newest()
         learned = seen.learned
-        questions = self._chooser.choose(known, learned)
+        questions = self._choose_questions(known, seen)
         held_out = held_out_ranks(
             learned,
             self._rows,
@@ -730,7 +730,6 @@ class Lesson:
             records,
             learner=self._learner,
             standardise=standardise,
-            strategy=self._chooser.strategy,
             by=self._by,
             seed=self._seed,
             book=self._book,
@@ -747,16 +746,6 @@ class Lesson:
 
     def __exit__(self, *exception: object) -> None:
         self.close()
-
-
-def _make_review(records: StudioRecords, seed: int) -> tuple[RecordReview | None, list[str]]:
-    """Make the review of records; None, with a sentence in a list, if rapidfuzz is missing.
-
-    Rows that are not known by words have none, since "same" may mean the same kind for them.
-    """
-    if not records.are_things:
-        return None, []
-    return (RecordReview(records, seed), []) if can_compare() else (None, [NEEDS_RAPIDFUZZ])
 
 
 def _without_code(note: str) -> str:

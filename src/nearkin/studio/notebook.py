@@ -374,7 +374,7 @@ def _renumber_rows(pairs: Pairs, function: Any, n_rows: int) -> Pairs:
     )
 
 
-_PACKAGES = ("fastapi", "uvicorn", "websockets", "PIL")
+_PACKAGES = ("fastapi", "uvicorn", "websockets", "PIL", "pyarrow", "rapidfuzz")
 
 
 def check_packages() -> None:
@@ -573,7 +573,7 @@ def studio(
     records : bool or TableEncoder, optional
         Whether a frame is one of records, such as people: all its columns are learned from, words
         too. By default that is so where it has no numbers but codes. An encoder says what columns
-        hold. Doubtful pairs of records can be reviewed (needs the extra "records").
+        hold. Doubtful pairs of records can be reviewed.
     journal : path or False, optional
         Where each answer is kept at once. If it is there, you go on from it. Without: in a file
         beside the notebook, named after it and after the variable X; in memory only, until the

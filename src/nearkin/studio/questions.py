@@ -30,13 +30,11 @@ from nearkin.studio.records import StudioRecords
 
 # How many are chosen at a time, so that the next one is there at once.
 N_QUESTIONS = 12
-# Which rows are to be placed, in turn, where questions are chosen so. Rows at random are those that
-# the metric is judged by; the farthest teach most. On other data than digits, every other row at
-# random lost nothing that could be seen.
-_TURNS: dict[str, tuple[Choice, ...]] = {
-    "consolidate": ("random", "far"),
-    "neighborhoods": ("far",),
-}
+# By what pairs are chosen, see nearkin.suggest_pairs; and which rows are to be placed, in turn.
+# Rows at random are those that the metric is judged by; the farthest teach most. On other data than
+# digits, every other row at random lost nothing that could be seen.
+_STRATEGY = "consolidate"
+_TURNS: tuple[Choice, ...] = ("random", "far")
 # After so many answers in a row that found nothing alike, something likely is asked.
 _LONGEST_RUN = 5
 # Likely questions are looked for if it may come to that within so many answers: these may come
@@ -147,7 +145,6 @@ def choose_questions(
     learned: TaughtMetric,
     n: int = N_QUESTIONS,
     *,
-    strategy: str,
     most_shown: int = 9,
     seed: int = 0,
 ) -> NextQuestions:
@@ -170,10 +167,8 @@ def choose_questions(
     rows = draw_candidate_rows(known.pairs, int(known.pairs.n_rows or 0), n, rng)
     Z = np.asarray(learned.view.embedding(rows), dtype=np.float64)
     scene = make_scene(Z, learned.threshold, rows, known.pairs, known.unsure)
-    found = pick_questions(scene, find_strategy(strategy), n, rng)
-    which = list(
-        _choose_which_questions(scene, rows, known, _TURNS.get(strategy, ()), n, most_shown, rng)
-    )
+    found = pick_questions(scene, find_strategy(_STRATEGY), n, rng)
+    which = list(_choose_which_questions(scene, rows, known, n, most_shown, rng))
     at = max(0, _LONGEST_RUN - known.counts.run)
     if at <= _SOON:
         likely = _find_likely(scene, most_shown, rng)
@@ -202,16 +197,15 @@ def _choose_which_questions(
     scene: Scene,
     rows: Ints,
     known: Knowledge,
-    turns: tuple[Choice, ...],
     n: int,
     most_shown: int,
     rng: np.random.RandomState,
 ) -> Iterator[WhichAsked]:
-    """Choose n rows to compare with groups, by the strategies of ``turns`` in turn, each row once.
+    """Choose n rows to compare with groups, at random and the farthest in turn, each row once.
 
     ``rows`` are the row numbers of the scene's points.
     """
-    order = [turns[(known.n_steps + k) % len(turns)] for k in range(n if turns else 0)]
+    order = [_TURNS[(known.n_steps + k) % len(_TURNS)] for k in range(n)]
     lists = {
         choose: iter(pick_which_questions(scene, n, rng, choose, most_shown))
         for choose in set(order)
@@ -279,38 +273,6 @@ ORIGINS = (
 )
 # Groups that a row is shown beside: pictures are seen at a glance, words are to be read.
 MOST_PICTURES, MOST_TEXTS = 9, 5
-
-
-class QuestionChooser:
-    """Chooses the next questions of a lesson.
-
-    Parameters
-    ----------
-    strategy : str
-        Name of the strategy by which questions are chosen.
-    most_shown : int
-        Groups that are shown beside a row at most.
-    """
-
-    def __init__(self, strategy: str, seed: int, most_shown: int) -> None:
-        find_strategy(strategy)
-        self.strategy, self._seed, self._most_shown = strategy, seed, most_shown
-        self._next = NextQuestions.none()
-
-    def choose(self, known: Knowledge, learned: TaughtMetric) -> list[dict[str, int]]:
-        """Choose the next questions, and return those about pairs, the best first."""
-        self._next = choose_questions(
-            known,
-            learned,
-            strategy=self.strategy,
-            most_shown=self._most_shown,
-            seed=self._seed,
-        )
-        return [{"left": i, "right": j} for i, j in self._next.pairs.tolist()]
-
-    def state(self, known: Knowledge) -> dict[str, Any]:
-        """Next questions as plain values, see :meth:`nearkin.studio.lesson.Lesson.state`."""
-        return self._next.state(known)
 
 
 def question_of(event: Event | None, known: Knowledge) -> dict[str, Any] | None:

@@ -258,49 +258,23 @@ class RecordIdentity:
         return [one for block in self.cells(wanted) for one in digests_of(block, kinds)]
 
 
-def identity_of(
-    columns: Mapping[str, Sequence[Any]],
-    kinds: Mapping[str, str],
-    n_rows: int,
-    ids: Sequence[Any] | str | None = None,
-    matrix: NDArray[Any] | None = None,
-) -> RecordIdentity:
-    """Make the identity of rows that are in memory.
-
-    Parameters
-    ----------
-    columns : mapping
-        Cells by the names of columns; empty with a matrix.
-    kinds : mapping
-        Kinds of the columns.
-    ids : sequence or str, optional
-        Ids of the rows, or the column of ids.
-    matrix : ndarray of shape (n, d), optional
-        Data without names of columns.
+def identity_of_matrix(X: NDArray[Any], ids: Sequence[Any] | None = None) -> RecordIdentity:
+    """Make the identity of rows without names of columns, with ids or without.
 
     Examples
     --------
-    >>> from nearkin.studio.records import identity_of
-    >>> table = {"name": ["Ada", "Alan"], "born": [1815, 1912]}
-    >>> kinds = {"name": "text", "born": "number"}
-    >>> one = identity_of(table, kinds, 2).contents(["born", "name"])
-    >>> turned = identity_of({name: of[::-1] for name, of in table.items()}, kinds, 2)
-    >>> one == turned.contents(["name", "born"])[::-1]
+    >>> import numpy as np
+    >>> from nearkin.studio.records import identity_of_matrix
+    >>> rows = np.eye(3)
+    >>> identity_of_matrix(rows).contents([]) == identity_of_matrix(rows[::-1]).contents([])[::-1]
     True
     """
 
     def cells(names: Sequence[str]) -> Any:
-        """Yield blocks of rows of these columns."""
-        for start in range(0, n_rows, _BLOCK):
-            rows = slice(start, start + _BLOCK)
-            if matrix is not None and not names:
-                yield {"": matrix[rows]}
-            else:
-                yield {name: columns[name][rows] for name in names}
+        """Yield blocks of rows."""
+        return ({"": X[rows]} for rows in split_range(len(X), _BLOCK))
 
-    named = ids if isinstance(ids, str) else None
-    given = None if ids is None or named is not None else ids
-    return RecordIdentity(kinds, cells, n_rows, named, given)
+    return RecordIdentity({}, cells, len(X), given_ids=ids)
 
 
 def digests_of(columns: Mapping[str, Any], kinds: Mapping[str, str]) -> list[str]:
@@ -417,9 +391,6 @@ def _split_rows(matrix: NDArray[np.int64]) -> list[bytes]:
     return [whole[start : start + width] for start in range(0, len(whole), width)]
 
 
-_ROWS_OF_A_BLOCK = 16_384
-
-
 @dataclass(frozen=True)
 class Frame:
     """Columns of a data frame by name, as narwhals series, and their kinds."""
@@ -432,7 +403,7 @@ class Frame:
 
         def cells(names: Sequence[str]) -> Iterator[dict[str, Any]]:
             """Yield blocks of rows of these columns."""
-            for rows in split_range(len(numbers), _ROWS_OF_A_BLOCK):
+            for rows in split_range(len(numbers), _BLOCK):
                 some = {name: self.columns[name][numbers[rows].tolist()] for name in names}
                 yield {name: _cells(column, self.kinds[name]) for name, column in some.items()}
 
@@ -883,7 +854,7 @@ class StudioRecords:
         if self.told_apart_by is not None:
             return self.told_apart_by
         ids = None if self.id_name == "row" else self.ids
-        return identity_of({}, {}, len(self), ids, matrix=self.X)
+        return identity_of_matrix(self.X, ids)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -1028,7 +999,8 @@ def records_of(
         named_ids = named_ids if ids is None else select_cells(named_ids, numbers.tolist())
     own_ids = None if ids is None else named_ids
     if parts.frame is None:
-        identity = identity_of({}, {}, len(numbers), own_ids, given)
+        assert given is not None  # only frames have words
+        identity = identity_of_matrix(given, own_ids)
     else:
         in_frame = isinstance(called, str) and called in parts.frame.kinds
         identity = parts.frame.identity(numbers, called if in_frame else own_ids)

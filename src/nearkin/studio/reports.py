@@ -9,7 +9,6 @@ import threading
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -175,19 +174,15 @@ def duplicates_file(found: Duplicates, ids: Sequence[Any], id_name: str) -> File
 
 
 def embedding_file(Z: Floats, plane: Floats, ids: Sequence[Any], id_name: str) -> File:
-    """File of ids, the two coordinates of the picture, and all learned ones, ``z0`` and so on.
+    """Parquet file of ids, the two coordinates of the picture, and all learned ones, ``z0`` ….
 
-    Euclidean distances between the learned ones are the learned distances. Parquet where pyarrow is
-    installed, CSV otherwise.
+    Euclidean distances between the learned ones are the learned distances.
     """
+    import pyarrow as pa
+    import pyarrow.parquet
+
     names = [id_name if id_name not in ("x", "y") else f"{id_name} (id)", "x", "y"]
     names += [f"z{j}" for j in range(Z.shape[1])]
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet
-    except ImportError:
-        rows = zip(ids, plane.tolist(), Z.tolist(), strict=True)
-        return "embedding.csv", _csv([names, *([name, *xy, *z] for name, xy, z in rows)])
     try:
         first = pa.array(list(ids))
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):  # of several types
@@ -431,16 +426,6 @@ N_LISTED = 20
 
 # Groups of records that are listed.
 _MOST_GROUPS = 500
-
-NEEDS_RAPIDFUZZ = (
-    "Doubtful pairs of records can be reviewed here once rapidfuzz is installed: "
-    "pip install 'nearkin[records]'"
-)
-
-
-def can_compare() -> bool:
-    """Whether rapidfuzz is installed, which compares records."""
-    return find_spec("rapidfuzz") is not None
 
 
 class RecordReview:
