@@ -21,7 +21,7 @@ export function openDuplicates(model: Model): void {
   }
   if (dialog === null) {
     dialog = h("dialog", {
-      class: "table",
+      class: "table found",
       "aria-labelledby": "duplicates-title",
       testid: "duplicates",
     });

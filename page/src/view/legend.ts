@@ -2,7 +2,7 @@
 
 import { mergeGroups, nameGroup } from "../groups";
 import { categoryColour, countCategories, PALETTES } from "../logic/colours";
-import { GROUPS, isPlain, titleOf } from "../logic/messages";
+import { DUPLICATES, GROUPS, isPlain, titleOf } from "../logic/messages";
 import type { Colouring, Group } from "../logic/types";
 import { short, whole } from "../logic/words";
 import type { Model } from "../model";
@@ -179,7 +179,10 @@ function categories(model: Model, colouring: Colouring): HTMLElement[] {
   const lines = counts
     .filter((one) => shown.has(one))
     .map(({ category, name, count }) => line(categoryColour(theme, category), name, count));
-  if (unknown > 0) lines.push(line(PALETTES[theme].unknown, "none", unknown));
+  if (unknown > 0) {
+    const rest = colouring.key === DUPLICATES ? "the others" : "none";
+    lines.push(line(PALETTES[theme].unknown, rest, unknown));
+  }
   const rest = counts.length - shown.size;
   return [
     h("ul", { testid: "legend-categories" }, ...lines),

@@ -28,6 +28,7 @@ export function showPanel(model: Model): void {
     class: "small",
     testid: "browse",
     "aria-keyshortcuts": "r",
+    text: "Look at them",
     on: { click: () => openDuplicates(model) },
   });
   const parts = {
@@ -54,9 +55,7 @@ export function showPanel(model: Model): void {
     line.title = `${line.textContent} ${model.report.value?.outlook.said ?? ""}`;
     const wrong = (model.report.value?.suspects.length ?? 0) + contradictions(model);
     said.textContent = wrong > 0 ? `Answers, ${wrong} odd` : "Answers";
-    const n = model.review.value?.n_groups ?? 0;
-    browse.hidden = purposeOf(model) !== "things" || n === 0;
-    browse.textContent = `Look at ${counted(n, "group")}`;
+    browse.hidden = purposeOf(model) !== "things" || !model.review.value?.n_groups;
   });
 }
 
@@ -65,21 +64,24 @@ function contradictions({ report }: Model): number {
 }
 
 const LITTLE = 0.005;
+/** Where the interval is wider, its middle says nothing. */
+const WIDEST = 0.3;
 
 /** How good the distance is, and what ten more answers would gain, in a line. */
 function summary(model: Model): string {
   const review = model.review.value;
   if (purposeOf(model) === "things") {
     if (review === null) return "";
-    const { n_groups, n_grouped } = review;
+    const { n_groups } = review;
     return n_groups === 0
       ? "No duplicates so far."
-      : `${counted(n_grouped, "record")} in ${counted(n_groups, "group")} of duplicates.`;
+      : `${counted(n_groups, "group")} of duplicates.`;
   }
   const report = model.report.value;
   if (report === null) return "";
-  const { enough, auc } = report.quality;
-  if (!enough || auc === null) return "Too early to say how good it is.";
+  const { enough, auc, figures } = report.quality;
+  const isTold = enough && figures.auc !== undefined && figures.auc[2] - figures.auc[1] <= WIDEST;
+  if (!isTold || auc === null) return "Too early to say how good it is.";
   const { gain } = report.outlook;
   const about = `About ${auc.toFixed(2)}`;
   if (gain === null) return `${about}.`;

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -38,6 +37,7 @@ from nearkin.rows.parallel import split_range
 from nearkin.storage.arrays import StorageError
 from nearkin.storage.schema import a as an
 from nearkin.storage.schema import chance, floats, list_of, real, stored, text
+from nearkin.tables.choice import SOURCE
 from nearkin.tables.reading import Column
 
 # What comparisons say without any answer: how columns of likely matches agree, and of any two
@@ -58,10 +58,6 @@ _ROUNDS, _SETTLED = 50, 1e-3
 # A column of few values that equal less than half as often among likely matches as by chance names
 # where records are from; so many matches are needed to see it.
 _LESS_OFTEN, _SOME_MATCHES, _FEW_VALUES = 0.5, 10.0, 0.02
-_SOURCE = re.compile(
-    r"(?i:(?:data[ _]?)?(?:source|origin|provenance|provider|feed|database|dataset|catalogue)"
-    r"(?:[ _]?(?:name|id|file))?)"
-)
 # Cells swapped between two columns agree a little less than if they were not.
 _SWAPPED, _SWAPPED_FROM = 0.97, 0.85
 
@@ -151,7 +147,7 @@ def find_agreement(
     by_chance = _level_shares(agreements(plan, at_random), np.ones(len(at_random)), 1 / N_LEVELS)
     few = {c.name for c, often in zip(plan.columns, by_chance[:, -1], strict=True)
            if often > _FEW_VALUES}  # fmt: skip
-    named = [name for name in few if _SOURCE.fullmatch(name)]
+    named = [name for name in few if SOURCE.fullmatch(name)]
     named = named if len(named) < len(plan.columns) else []
     found = _climb(plan, compared, by_chance, share, n_pairs, named)
     aside = sorted({*named, *(name for name in _sources(plan, compared, found) if name in few)})

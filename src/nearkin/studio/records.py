@@ -35,6 +35,7 @@ from nearkin.tables.choice import (
     describe_roles,
     drop_counters,
     find_doubtful_names,
+    find_sources,
     restrict_roles,
 )
 from nearkin.tables.encoder import TableEncoder
@@ -588,6 +589,8 @@ def _split_records(frame: Frame, source: str, aside: set[str] | None) -> TablePa
         raise InputError(f"records=True: {source} has no columns of words.")
     left_out = {**find_doubtful_names(kinds), **dict.fromkeys(aside, "")}
     left_out |= {name: kind for name, kind in kinds.items() if kind == "vector"}
+    cells = frame.sample_cells()
+    left_out |= find_sources({name: cells[name] for name in kinds if name not in left_out})
     words = tuple(name for name in kinds if name not in left_out)
     roles = Roles([*words], {name: why for name, why in left_out.items() if why})
     return TableParts(None, [], False, frame.cells_to_show(), roles, words, are_things=True)

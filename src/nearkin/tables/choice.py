@@ -38,12 +38,19 @@ YES_OR_NO = "yes or no"
 VECTORS_INSTEAD = "beside vectors"
 KINDS_OF_THINGS = "kinds of things"
 NAMES_FILES = "names files"
+NAMES_SOURCES = "says where a row is from"
 SAYS_NOTHING = "says nothing of what a row is like"
 NOT_CHOSEN = "not chosen"
 _CLASS = re.compile(r"(?i:(?:.*[_\W])?(?:labels?|class(?:es)?|targets?)|y|ground[_ ]?truth)$")
 _FILE = re.compile(
     r"(?i:(?:https?|file|s3|gs)://\S+|[^\n]*\.(?:png|jpe?g|gif|webp|bmp|tiff?|svg|pdf|wav|mp3|mp4|txt))"
 )
+# Names of columns that say where rows are from, and how many different values these have at most.
+SOURCE = re.compile(
+    r"(?i:(?:data[ _]?)?(?:source|origin|provenance|provider|feed|database|dataset|catalogue)"
+    r"(?:[ _]?(?:name|id|file))?)"
+)
+_MOST_SOURCES = 8
 # The share of cells that must name files.
 _MOST_ARE = 0.9
 # Names that a message lists.
@@ -233,8 +240,9 @@ def choose_by_cells(
         }
         return Roles(roles.learned, whys)
     if are_records({name: cells[name] for name in kinds}):
+        by_name |= find_sources({name: cells[name] for name in kinds if name not in by_name})
         learned = [name for name in kinds if name not in by_name]
-        return Roles(learned, by_name)
+        return Roles(learned, {name: by_name[name] for name in kinds if name in by_name})
     words = [name for name, why in roles.left_out.items() if why == kinds[name]]
     held = _sample_kinds({name: cells[name] for name in words})[1]
     left_out = {name: why for name, why in roles.left_out.items() if name not in words}
@@ -246,6 +254,19 @@ def choose_by_cells(
             left_out[name] = why
     learned = [name for name in kinds if name not in left_out]
     return Roles(learned, {name: left_out[name] for name in kinds if name in left_out})
+
+
+def find_sources(cells: Mapping[str, Sequence[Any]]) -> dict[str, str]:
+    """Columns that say where rows are from, by names and cells, but not all columns; and why.
+
+    What was recorded twice has different values there, so a metric must not learn from them.
+    """
+    found = {
+        name: NAMES_SOURCES
+        for name, of in cells.items()
+        if SOURCE.fullmatch(name) and 1 < len({*map(str, of)}) <= _MOST_SOURCES
+    }
+    return found if len(found) < len(cells) else {}
 
 
 def _explain_exclusion(held: str | None, cells: Sequence[Any], beside_numbers: bool) -> str | None:
