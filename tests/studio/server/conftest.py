@@ -216,15 +216,10 @@ def refits(lesson):
     """Refits that write down what they give, and an event of their first report."""
     given, done = [], threading.Event()
 
-    def gives(kind):
-        return lambda found: given.append((kind, found["version"]))
+    def tell(kind, found):
+        given.append((kind, found["message"] if kind == "problem" else found["version"]))
+        if kind == "report":
+            done.set()
 
-    found = Refits(
-        lesson,
-        on_layout=gives("layout"),
-        on_map=gives("map"),
-        on_report=lambda report: (gives("report")(report), done.set()),
-        on_review=gives("review"),
-        on_problem=lambda sentence: given.append(("problem", sentence)),
-    )
+    found = Refits(lesson, tell)
     return found, given, done

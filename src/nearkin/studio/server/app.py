@@ -214,26 +214,6 @@ Text = Annotated[str, Query(max_length=_LONGEST_SEARCH)]
 Who = Annotated[str | None, Query(max_length=LONGEST_NAME)]
 
 
-def add_answers(app: FastAPI, sessions: Sessions) -> None:
-    """Add the routes of the list of answers."""
-
-    @app.get("/api/answers")
-    def answers(
-        start: Start = 0,
-        n: Listed = 50,
-        text: Text = "",
-        said: Literal["same", "different", "unsure"] | None = None,
-        by: Who = None,
-    ) -> Response:
-        """Reply answers of the list, see :meth:`Lesson.answers`."""
-        return PlainJSON(sessions.lesson.answers(start, n, text, said, by))
-
-    @app.post("/api/answers/withdrawals")
-    async def withdraw(body: EntryWithdrawalBody) -> Response:
-        """Withdraw all answers of an entry."""
-        return await apply_change(sessions, 409, lambda one: one.withdraw_entry(body.number))
-
-
 def add_columns(app: FastAPI, sessions: Sessions) -> None:
     """Add the routes for columns to learn from, whose choice replaces the lesson."""
 
@@ -315,41 +295,6 @@ def _convert_condition(body: WhereBody) -> Where:
     return Where(body.key, kinds, body.low, body.high, body.text)
 
 
-def add_groups(app: FastAPI, sessions: Sessions) -> None:
-    """Add the routes for the groups of all rows, and for what is asked."""
-    n_rows = int(sessions.lesson.about()["n_rows"])
-
-    @app.get("/api/groups")
-    def groups() -> Response:
-        """Reply the groups, then the number of each row's."""
-        return reply_bytes(encode_groups(sessions.lesson.groups()))
-
-    @app.post("/api/groups")
-    async def say(body: GroupsBody) -> Response:
-        """Record that two groups of rows are the same, or differ."""
-        check_rows(n_rows, *body.first, *body.second)
-        told = body.first, body.second, body.same, body.before, body.by
-        return await apply_change(sessions, 422, lambda one: one.answer_groups(*told))
-
-    @app.post("/api/groups/split")
-    async def split(body: SplitBody) -> Response:
-        """Record that some rows are the same, and differ from some others."""
-        check_rows(n_rows, *body.rows, *body.others)
-        told = body.rows, body.others, body.before, body.by
-        return await apply_change(sessions, 422, lambda one: one.split_off(*told))
-
-    @app.post("/api/groups/name")
-    async def name(body: GroupNameBody) -> Response:
-        """Name the group that answers have put a row in."""
-        check_rows(n_rows, body.row)
-        return await apply_change(sessions, 409, lambda one: one.name_group(body.row, body.name))
-
-    @app.post("/api/ask")
-    async def ask(body: AskBody) -> Response:
-        """Choose what is asked, and in which words."""
-        return await apply_change(sessions, 422, lambda one: one.ask(body.purpose, body.words))
-
-
 def encode_groups(found: dict[str, Any]) -> bytes:
     """Encode groups: length of a JSON text, that text, blanks up to a float, a number for a row."""
     head = as_json({name: part for name, part in found.items() if name != "values"}).encode()
@@ -357,35 +302,7 @@ def encode_groups(found: dict[str, Any]) -> bytes:
     return struct.pack("<I", len(head)) + head + encode_numbers(found["values"])
 
 
-def add_which(app: FastAPI, sessions: Sessions) -> None:
-    """Add the route for choices among groups."""
-    n_rows = int(sessions.lesson.about()["n_rows"])
-
-    @app.post("/api/which")
-    async def which(body: WhichBody) -> Response:
-        """Record which of some rows a row is like."""
-        check_rows(n_rows, body.left, *body.rows, *(() if body.right is None else (body.right,)))
-        told = body.left, body.rows, body.right, body.same, body.origin, body.before, body.by
-        return await apply_change(sessions, 422, lambda one: one.answer_which(*told))
-
-
 Row = Annotated[int, Query(ge=0, le=LARGEST_ROW)]
-
-
-def add_why(app: FastAPI, sessions: Sessions) -> None:
-    """Add the route that explains a distance."""
-    n_rows = int(sessions.lesson.about()["n_rows"])
-
-    @app.get("/api/why")
-    def why(left: Row, right: Row) -> Response:
-        """Reply an explanation of the distance of two rows."""
-        check_rows(n_rows, left, right)
-        if left == right:
-            raise HTTPException(422, "A record is explained beside another one.")
-        try:
-            return PlainJSON(sessions.lesson.why(left, right))
-        except ValueError as error:
-            raise HTTPException(409, explain(error)) from None
 
 
 _MOST_NEIGHBORS = 1000
@@ -428,10 +345,7 @@ def make_app(lesson: Lesson, access: Access, hosts: Hosts) -> FastAPI:
     app.state.sessions = sessions
     app.add_middleware(Guard, access=access, hosts=hosts)
     _add_errors(app)
-    for add in (
-        *(_add_looks, _add_changes, add_answers, add_groups, add_columns),
-        *(add_why, add_finding, add_which, add_live),
-    ):
+    for add in (_add_looks, _add_changes, add_columns, add_finding, add_live):
         add(app, sessions)
     _add_page(app)
     return app
@@ -522,6 +436,33 @@ def _add_looks(app: FastAPI, sessions: Sessions) -> None:
         """Reply the colour values of all rows."""
         return reply_bytes(encode_numbers(colour_rows(key)["values"]))
 
+    @app.get("/api/answers")
+    def answers(
+        start: Start = 0,
+        n: Listed = 50,
+        text: Text = "",
+        said: Literal["same", "different", "unsure"] | None = None,
+        by: Who = None,
+    ) -> Response:
+        """Reply answers of the list, see :meth:`Lesson.answers`."""
+        return PlainJSON(sessions.lesson.answers(start, n, text, said, by))
+
+    @app.get("/api/groups")
+    def groups() -> Response:
+        """Reply the groups, then the number of each row's."""
+        return reply_bytes(encode_groups(sessions.lesson.groups()))
+
+    @app.get("/api/why")
+    def why(left: Row, right: Row) -> Response:
+        """Reply an explanation of the distance of two rows."""
+        check_rows(n_rows, left, right)
+        if left == right:
+            raise HTTPException(422, "A record is explained beside another one.")
+        try:
+            return PlainJSON(sessions.lesson.why(left, right))
+        except ValueError as error:
+            raise HTTPException(409, explain(error)) from None
+
     @app.get("/api/records/{row}")
     def record(row: RowInPath, beside: RowBeside = None, whole: bool = False) -> Response:
         """Reply what to show of a row."""
@@ -586,6 +527,43 @@ def _add_changes(app: FastAPI, sessions: Sessions) -> None:
         """Redo the change that was undone last."""
         version = None if body is None else body.version
         return await apply_change(sessions, 409, lambda one: one.redo(version))
+
+    @app.post("/api/answers/withdrawals")
+    async def withdraw_entry(body: EntryWithdrawalBody) -> Response:
+        """Withdraw all answers of an entry."""
+        return await apply_change(sessions, 409, lambda one: one.withdraw_entry(body.number))
+
+    @app.post("/api/groups")
+    async def say(body: GroupsBody) -> Response:
+        """Record that two groups of rows are the same, or differ."""
+        check_rows(n_rows, *body.first, *body.second)
+        told = body.first, body.second, body.same, body.before, body.by
+        return await apply_change(sessions, 422, lambda one: one.answer_groups(*told))
+
+    @app.post("/api/groups/split")
+    async def split(body: SplitBody) -> Response:
+        """Record that some rows are the same, and differ from some others."""
+        check_rows(n_rows, *body.rows, *body.others)
+        told = body.rows, body.others, body.before, body.by
+        return await apply_change(sessions, 422, lambda one: one.split_off(*told))
+
+    @app.post("/api/groups/name")
+    async def name(body: GroupNameBody) -> Response:
+        """Name the group that answers have put a row in."""
+        check_rows(n_rows, body.row)
+        return await apply_change(sessions, 409, lambda one: one.name_group(body.row, body.name))
+
+    @app.post("/api/ask")
+    async def ask(body: AskBody) -> Response:
+        """Choose what is asked, and in which words."""
+        return await apply_change(sessions, 422, lambda one: one.ask(body.purpose, body.words))
+
+    @app.post("/api/which")
+    async def which(body: WhichBody) -> Response:
+        """Record which of some rows a row is like."""
+        check_rows(n_rows, body.left, *body.rows, *(() if body.right is None else (body.right,)))
+        told = body.left, body.rows, body.right, body.same, body.origin, body.before, body.by
+        return await apply_change(sessions, 422, lambda one: one.answer_which(*told))
 
 
 def _add_page(app: FastAPI) -> None:

@@ -87,13 +87,6 @@ class Worker:
             return not self._ending
 
 
-def explain_error(what: str, error: Exception) -> str:
-    """Turn an error in a thread into a sentence that begins with ``what``, and log it."""
-    _LOG.debug(what, exc_info=error)
-    said = " ".join(str(error).split()) or type(error).__name__
-    return f"{what}: {said}"
-
-
 class Refits:
     """Learning after changes, in threads; the newest knowledge wins.
 
@@ -104,28 +97,15 @@ class Refits:
 
     Parameters
     ----------
-    on_layout, on_map, on_report, on_review : callable
-        Called with the results of :meth:`Lesson.place`, :meth:`Lesson.arrange`,
-        :meth:`Lesson.report` and :meth:`Lesson.review`, in another thread.
-    on_problem : callable
-        Called with a sentence if one of them raises.
+    tell : callable
+        Called in another thread with "layout", "map", "report" or "review" and the result of
+        :meth:`Lesson.place`, :meth:`Lesson.arrange`, :meth:`Lesson.report` or
+        :meth:`Lesson.review`; with "problem" and ``message``, a sentence, if one of them raises.
     """
 
-    def __init__(
-        self,
-        lesson: Lesson,
-        *,
-        on_layout: Callable[[Mapping[str, Any]], None],
-        on_map: Callable[[Mapping[str, Any]], None],
-        on_report: Callable[[Mapping[str, Any]], None],
-        on_review: Callable[[Mapping[str, Any]], None],
-        on_problem: Callable[[str], None],
-    ) -> None:
-        self._lesson = lesson
-        self._on_layout, self._on_map = on_layout, on_map
-        self._on_report, self._on_review = on_report, on_review
+    def __init__(self, lesson: Lesson, tell: Callable[[str, Mapping[str, Any]], None]) -> None:
+        self._lesson, self._tell = lesson, tell
         self._is_mapped = self._is_reviewed = False
-        self._on_problem = on_problem
         self._may_go_on = threading.Event()
         self._placing = Worker(self._place, self._tell_failure, "nearkin-layouts")
         self._arranging = Worker(self._arrange, self._tell_failure, "nearkin-maps")
@@ -183,7 +163,7 @@ class Refits:
         except Exception:
             self.go_on()
             raise
-        self._on_layout(layout)
+        self._tell("layout", layout)
         if self._is_mapped:
             self._arranging.want()  # what takes longer waits for its first picture
         else:
@@ -193,13 +173,13 @@ class Refits:
         """Make the map of neighbours, and hand on each picture of it: a thread's job."""
         pictures = self._lesson.arrange()
         try:
-            self._on_map(next(pictures))
+            self._tell("map", next(pictures))
         finally:
             self._tell_the_rest()
         for picture in pictures:
             if self._arranging.is_ending or not self._is_mapped:
                 return
-            self._on_map(picture)
+            self._tell("map", picture)
 
     def _tell_the_rest(self) -> None:
         """Request the report, and the review if somebody looks at reviews."""
@@ -210,17 +190,21 @@ class Refits:
 
     def _report(self) -> None:
         """Make a report that pauses for layouts, and hand it on: a thread's job."""
-        self._on_report(self._lesson.report(lambda: self._may_go_on.wait(_LONGEST_PAUSE)))
+        report = self._lesson.report(lambda: self._may_go_on.wait(_LONGEST_PAUSE))
+        self._tell("report", report)
 
     def _review(self) -> None:
         """Make a review, and hand it on: a thread's job."""
         found = self._lesson.review()
         if found is not None:
-            self._on_review(found)
+            self._tell("review", found)
 
     def _tell_failure(self, error: Exception) -> None:
         """Hand on a sentence on an error of learning."""
-        self._on_problem(explain_error("Learning failed, what you said is kept", error))
+        _LOG.debug("learning failed", exc_info=error)
+        said = " ".join(str(error).split()) or type(error).__name__
+        message = f"Learning failed, what you said is kept: {said}"
+        self._tell("problem", {"message": message})
 
 
 # Text goes out as text, bytes as bytes.
@@ -405,14 +389,7 @@ class Room:
         self._map: bytes | None = None
         self._changes = ThreadPoolExecutor(1, thread_name_prefix="nearkin-changes")
         self._pictures = ThreadPoolExecutor(_MOST_PICTURES, thread_name_prefix="nearkin-pictures")
-        self._refits = Refits(
-            lesson,
-            on_layout=self._tell_layout,
-            on_map=self._tell_map,
-            on_report=self._tell_report,
-            on_review=self._tell_review,
-            on_problem=self._tell_problem,
-        )
+        self._refits = Refits(lesson, self._tell)
 
     def open(self) -> None:
         """Start the threads, on the running event loop."""
@@ -518,21 +495,23 @@ class Room:
         """Send all tabs the state; called in the thread of changes, so that none comes too late."""
         self.live.tell("state", _encode_message("state", self.lesson.state()))
 
-    def _tell_layout(self, layout: Mapping[str, Any]) -> None:
-        """Send tabs a layout."""
-        # Until there is a map of neighbours, the axes are shown in its place.
-        self.live.tell("layout", encode_layout(layout), None if self._map is None else "axes")
-
-    def _tell_map(self, picture: Mapping[str, Any]) -> None:
-        """Send a picture of the map of neighbours to the tabs that show it."""
-        self._map = encode_layout(picture)
-        self.live.tell("map", self._map, "neighbors")
-
-    def _tell_report(self, report: Mapping[str, Any]) -> None:
-        """Send all tabs a report, then the state, which holds its next question."""
-        self.report = report
-        self.live.tell("report", _encode_message("report", report))
-        self._run_after_changes(self.tell_state)
+    def _tell(self, kind: str, found: Mapping[str, Any]) -> None:
+        """Send tabs a result of learning, or a problem."""
+        if kind == "layout":
+            # Until there is a map of neighbours, the axes are shown in its place.
+            self.live.tell(kind, encode_layout(found), None if self._map is None else "axes")
+            return
+        if kind == "map":
+            self._map = encode_layout(found)
+            self.live.tell(kind, self._map, "neighbors")
+            return
+        if kind == "report":
+            self.report = found
+        elif kind == "review":
+            self.review = found
+        self.live.tell(kind, _encode_message(kind, found))
+        if kind == "report":  # the state holds its next question
+            self._run_after_changes(self.tell_state)
 
     def _run_after_changes(self, tell: Callable[[], None]) -> None:
         """Call a function in the thread of changes, unless that was closed meanwhile."""
@@ -543,15 +522,6 @@ class Room:
         """Return the last review, and request new ones for all tabs from now on."""
         self._refits.want_reviews()
         return self.review
-
-    def _tell_review(self, review: Mapping[str, Any]) -> None:
-        """Send all tabs a review."""
-        self.review = review
-        self.live.tell("review", _encode_message("review", review))
-
-    def _tell_problem(self, sentence: str) -> None:
-        """Send all tabs a sentence on what went wrong."""
-        self.live.tell("problem", _encode_message("problem", {"message": sentence}))
 
 
 def _encode_message(kind: str, content: Mapping[str, Any]) -> str:
