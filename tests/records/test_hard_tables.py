@@ -228,3 +228,25 @@ def test_figures_are_stated_for_own_questions_and_hold_the_truth(people):
     chosen = np.concatenate([np.flatnonzero(same)[:25], np.flatnonzero(~same)[:25]])
     other = fit(table, told(pairs[chosen], same[chosen], 400)).duplicates()
     assert other.recall.more > 0
+
+
+def test_answers_drawn_by_what_they_are_do_not_make_matches_of_doubtful_pairs():
+    rng = np.random.RandomState(0)
+    given, last = random_words(40, 1), random_words(60, 2)
+    rows = [
+        [rng.choice(given), rng.choice(last), str(rng.randint(1930, 1990)), str(rng.randint(1, 29))]
+        for _ in range(900)
+    ]
+    for row in rows[:100]:
+        other = list(row)
+        place = rng.randint(4)
+        other[place] = [rng.choice(given), rng.choice(last), "1900", "30"][place]
+        rows.append(other)
+    person = np.append(np.arange(900), np.arange(100))
+    names = ["first", "last", "year", "day"]
+    matcher = fit({name: [row[k] for row in rows] for k, name in enumerate(names)})
+    pairs = rng.permutation(matcher.candidates()[0])
+    same = person[pairs[:, 0]] == person[pairs[:, 1]]
+    some = np.concatenate([np.flatnonzero(same)[:50], np.flatnonzero(~same)[:50]])
+    matcher.teach(told(pairs[some], same[some], len(person)))
+    assert quality(matcher.duplicates().labels, person)["f1"] > 0.8

@@ -244,6 +244,8 @@ _LISTED = 300
 _ANSWERED, _FEWEST_CHECKS = 0.8, 12
 # Share of the parts of which some must be checked, if answers are to questions of ours.
 _COVERED = 0.6
+# Chance by which answers that were drawn at random look as if they were not.
+_BY_CHANCE = 0.01
 # Share of questions that are checks.
 _CHECKS = 0.4
 # What scores say of parts counts as so many checks, and is off by so much (in log-odds); and they
@@ -623,6 +625,23 @@ class JudgedTable:
         covered = sum(len(done) > 0 for done in there)
         many = len(self.checked) >= max(_CHECKS / 2 * len(self.known.pairs), 1)
         return bool(many and covered >= _COVERED * len(there))
+
+    @property
+    def drawn_by_kind(self) -> bool:
+        """Whether answers may have been drawn by what they are: others as they look at random.
+
+        Those said to differ are then not likelier to be the same than such candidates are.
+        """
+        if self.were_asked:
+            return False
+        found, same = self.known.among(self.pairs)
+        of = np.sort(self.work.before[found][same < 0.5])
+        if not len(of):
+            return True
+        every = np.sort(self.work.before[self.work.is_early])
+        below = [np.searchsorted(some, of, side="right") / len(some) for some in (every, of)]
+        higher = (below[0] - below[1]).max()
+        return bool(2 * len(of) * higher * abs(higher) < -np.log(_BY_CHANCE))
 
     def _figures(self, called: Mask, chance: Doubles, n_called: float) -> MatchFigures:
         if len(self.checked) < _FEWEST_CHECKS or not self.were_asked or self.are_reversed:

@@ -815,7 +815,7 @@ class RecordMatcher(WholeState, BaseEstimator):
             self.matching_, odds = learn_matching(
                 plan, agreement, work.compared(chosen),
                 compare_at_random(work, np.random.RandomState(seed), _AT_RANDOM),
-                told[~doubted], known.same[~doubted], seed,
+                told[~doubted], known.same[~doubted], seed, by_kind=judged.drawn_by_kind,
             )  # fmt: skip
             held_out = self.matching_.scores(plan, told)
             held_out[~doubted] = odds

@@ -209,6 +209,9 @@ _SPREAD, _TRUST_SPREAD, _OFFSET_SPREAD = 1.8, 0.3, 3.0
 # Candidates that count as answers what is known without any, at half of its certainty; and as how
 # many answers they count together, where these are of one kind and of both.
 _REMEMBERED, _HALF_SURE = 500, 0.5
+# Where answers may have been drawn by what they are: candidates that stand for all; by how much
+# shares of answers count less, from what share of matches among candidates on they count in full.
+_STANDING, _COUNT_LESS, _FREQUENT = 3000, 0.5, 0.1
 _AS_ANSWERS_OF_ONE, _AS_ANSWERS_OF_BOTH = 10.0, 2.0
 # Wrong answers that are imagined, and right ones.
 _WRONG, _RIGHT = 1.0, 60.0
@@ -305,18 +308,22 @@ def without_answers(plan: Comparisons, agreement: Agreement) -> Matching:
 
 
 class Lesson(NamedTuple):
-    """What is learned from: features, log-odds before answers, targets and their weights."""
+    """What is learned from: features, log-odds before answers, targets and their weights.
+
+    Candidates that stand for all have a share of these; its sum is how far answers are taken to
+    have been drawn by what they are.
+    """
 
     features: Doubles
     before: Doubles
     target: Doubles
     weight: Doubles
     is_answer: Mask
+    share: Doubles
 
     def take(self, rows: Ints) -> Lesson:
         """Some of its rows."""
-        features, before, target, weight, is_answer = self
-        return Lesson(features[rows], before[rows], target[rows], weight[rows], is_answer[rows])
+        return Lesson._make(values[rows] for values in self)
 
 
 def learn_matching(
@@ -327,6 +334,8 @@ def learn_matching(
     answered: Table32,
     same: Doubles,
     seed: int = 0,
+    *,
+    by_kind: bool = False,
 ) -> tuple[Matching, Doubles]:
     """Learn from answers, beside what is known without them.
 
@@ -339,6 +348,8 @@ def learn_matching(
     answered, same : ndarray of shape (a, d) and (a,)
         Answered pairs, and the share of answers that say that they are the same.
     seed : int
+    by_kind : bool
+        Whether answers may have been drawn by what they are, so that their shares tell nothing.
 
     Returns
     -------
@@ -351,8 +362,10 @@ def learn_matching(
         return known, np.zeros(0)
     rng = np.random.RandomState(seed)
     kept = rng.permutation(len(same))[:_MOST_ANSWERS]
-    some = _remembered(known.scores(plan, compared), rng)
-    rows = np.concatenate([answered[kept], compared[some], at_random])
+    scores = known.scores(plan, compared)
+    some, _ = _spread_sample(scores, _REMEMBERED, rng)
+    more, stands_for = _spread_sample(scores, _STANDING if by_kind else 0, rng)
+    rows = np.concatenate([answered[kept], compared[some], at_random, compared[more]])
     before = known.scores(plan, rows)
     share = float(same.mean())
     total = _AS_ANSWERS_OF_BOTH + (1 - 4 * share * (1 - share)) * (
@@ -368,29 +381,38 @@ def learn_matching(
                 np.ones(n),
                 np.full(len(some), total / max(len(some), 1)),
                 np.full(len(at_random), max(2 * share - 1, 0.0) * n / max(len(at_random), 1)),
+                np.zeros(len(more)),
             ]
         ),
         np.arange(len(rows)) < n,
+        np.append(np.zeros(len(rows) - len(more)), stands_for),
     )
     rising = _rising(plan)
-    found, error = _fit(lesson, rising)
+    found, error = _fit(lesson._replace(share=0 * lesson.share), rising)
+    if len(more):
+        likely = expit(_predict(found, lesson.features, lesson.before))
+        less = _COUNT_LESS * max(1 - float(lesson.share @ likely) / _FREQUENT, 0.0)
+        lesson = lesson._replace(share=(less if same.any() else 1.0) * lesson.share)
+        found, error = _fit(lesson, rising)
     held_out = np.zeros(len(same))
     fold = rng.permutation(n) % max(min(_FOLDS, n), 1)
     for number in range(fold.max() + 1 if len(same) <= _MOST_ANSWERS else 0):
         out = np.flatnonzero(fold == number)
         rest = np.setdiff1d(np.arange(len(rows)), out)
-        part, _ = _fit(lesson.take(rest), rising, error)
+        part = _climb_with_rate(lesson.take(rest), rising, error, found)
         held_out[kept[out]] = _predict(part, lesson.features[out], lesson.before[out])
     return Matching(agreement, found[:-2], float(found[-2]), float(found[-1]), error), held_out
 
 
-def _remembered(before: Doubles, rng: np.random.RandomState) -> Ints:
-    """Some candidates, as many that are likely the same as likely different and in between."""
-    if not len(before):
-        return np.zeros(0, dtype=np.int64)
+def _spread_sample(before: Doubles, count: int, rng: np.random.RandomState) -> tuple[Ints, Doubles]:
+    """Some candidates, as many likely the same as likely different and in between; their shares."""
+    if not len(before) or not count:
+        return np.zeros(0, dtype=np.int64), np.zeros(0)
     bins = np.digitize(before, np.arange(-12, 13))
-    weight = 1 / np.bincount(bins, minlength=26)[bins]
-    return rng.choice(len(before), min(_REMEMBERED, len(before)), p=weight / weight.sum())
+    drawn = 1 / np.bincount(bins, minlength=26)[bins]
+    some = rng.choice(len(before), min(count, len(before)), p=drawn / drawn.sum())
+    share = 1 / drawn[some]
+    return some, share / share.sum()
 
 
 def _features(plan: Comparisons, compared: Table32, agreement: Agreement) -> Doubles:
@@ -414,14 +436,14 @@ def _predict(found: Doubles, features: Doubles, before: Doubles) -> Doubles:
     return np.asarray(features @ found[:-2] + found[-2] * before + found[-1])
 
 
-def _fit(lesson: Lesson, rising: Mask, error: float | None = None) -> tuple[Doubles, float]:
+def _fit(lesson: Lesson, rising: Mask) -> tuple[Doubles, float]:
     """Weights, trust and offset; and the rate of wrong answers, if it is not given."""
-    rate = _WRONG / (_WRONG + _RIGHT) if error is None else error
+    rate = _WRONG / (_WRONG + _RIGHT)
     found = np.append(np.zeros(lesson.features.shape[1]), [1.0, 0.0])
-    for _ in range(_ERROR_ROUNDS if error is None else 1):
+    # Where no answer is taken to be wrong, there is one best; from there others are looked for.
+    found = _climb_with_rate(lesson, rising, 0.0, found)
+    for _ in range(_ERROR_ROUNDS):
         found = _climb_with_rate(lesson, rising, rate, found)
-        if error is not None:
-            break
         wrong = _chance_wrong(lesson, found, rate)
         before, rate = rate, (wrong.sum() + _WRONG) / (len(wrong) + _WRONG + _RIGHT)
         rate = float(min(rate, _MOST_WRONG))
@@ -448,13 +470,20 @@ def _climb_with_rate(lesson: Lesson, rising: Mask, rate: float, start: Doubles) 
 
     The objective is the sum of minus log p, where an answer is "same" with the chance
     r + (1 − 2r) σ(z); of what is remembered without answers r is 0. Around it are normal
-    distributions of weights, trust and offset.
+    distributions of weights, trust and offset. Where answers were drawn by what they are, the
+    chance of each is divided by that of such an answer to any candidate, as in case-control
+    studies, so that it does not matter how many there are of each kind.
     """
     design = np.column_stack([lesson.features, lesson.before, np.ones(len(lesson.before))])
     target, weight = lesson.target, lesson.weight
     rates = np.where(lesson.is_answer, rate, 0.0)
     centre = np.append(np.zeros(len(rising)), [1.0, 0.0])
     spread = np.append(np.full(len(rising), _SPREAD), [_TRUST_SPREAD, _OFFSET_SPREAD])
+    stands, by_kind = np.flatnonzero(lesson.share), float(lesson.share.sum())
+    share = lesson.share[stands] / max(by_kind, 1e-12)
+    n_same, n_different = (
+        by_kind * float((weight * lesson.is_answer) @ said) for said in (target, 1 - target)
+    )
 
     def objective(at: Doubles) -> tuple[float, Doubles]:
         odds = design @ at
@@ -463,6 +492,12 @@ def _climb_with_rate(lesson: Lesson, rising: Mask, rate: float, start: Doubles) 
         value = -weight @ (target * np.log(same) + (1 - target) * np.log(1 - same))
         slope = -weight * (target / same - (1 - target) / (1 - same))
         slope *= (1 - 2 * rates) * one * (1 - one)
+        if len(stands):
+            likely = one[stands]
+            of_all = np.clip(rate + (1 - 2 * rate) * (share @ likely), 1e-12, 1 - 1e-12)
+            value += n_same * np.log(of_all) + n_different * np.log(1 - of_all)
+            steep = (1 - 2 * rate) * share * likely * (1 - likely)
+            slope[stands] += (n_same / of_all - n_different / (1 - of_all)) * steep
         away = (at - centre) / spread
         return float(value + away @ away / 2), design.T @ slope + away / spread
 
