@@ -67,7 +67,7 @@ def records(name: str) -> Records:
     return Records({name: [row[name] or None for row in rows] for name in names}, entity, side)
 
 
-def people(n_records: int, seed: int, mistakes: float = 1.5) -> tuple[list[Column], np.ndarray]:
-    """Records that are made up."""
-    table, person = make_records(n_records, mistakes=mistakes, random_state=seed)
+def people(n_records: int, seed: int, **options: Any) -> tuple[list[Column], np.ndarray]:
+    """Records that are made up, with options of ``make_records``."""
+    table, person = make_records(n_records, random_state=seed, **options)
     return [Column(name, KINDS.get(name, "name"), values) for name, values in table.items()], person

@@ -1,13 +1,14 @@
-"""Seconds and memory by step, from a file to groups: python -m benchmarks.records.growth 1000000
+"""Seconds and memory by step, from a file to groups: python -m benchmarks.records.growth 1000000 4
 
-Seconds of all cores together stand beside those of the clock, which other work on the machine
-prolongs.
+The second figure is the size of the largest groups. Seconds of all cores together stand beside
+those of the clock, which other work on the machine prolongs.
 """
 
 from __future__ import annotations
 
 import csv
 import json
+import os
 import sys
 import tempfile
 from pathlib import Path
@@ -24,13 +25,17 @@ from nearkin.records.decisions import judge_table
 from nearkin.records.model import collect_answers, make_work, study_table
 from nearkin.tables.reading import Column
 
+# Share of records that are copies of others.
+_COPIES = 0.6
 
-def measured(n_records: int) -> dict[str, Any]:
+
+def measured(n_records: int, largest: int) -> dict[str, Any]:
     """One run without answers."""
+    load = round(os.getloadavg()[0], 1)
     make_work(comparisons_of(people(50, 0)[0]), people(50, 0)[0], 10, None, 0)  # compiled
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "records.csv"
-        entity = _write(path, n_records)
+        entity = _write(path, n_records, largest)
         steps: dict[str, tuple[float, float]] = {}
         clock, cores = perf_counter(), process_time()
 
@@ -57,6 +62,8 @@ def measured(n_records: int) -> dict[str, Any]:
     same = entity[judged.pairs[:, 0]] == entity[judged.pairs[:, 1]]
     return {
         "n_records": n_records,
+        "largest": largest,
+        "load": load,
         "steps": steps,
         "memory_gb": round(peak_memory_gb(), 2),
         "candidates": len(judged.pairs),
@@ -67,8 +74,8 @@ def measured(n_records: int) -> dict[str, Any]:
     }
 
 
-def _write(path: Path, n_records: int) -> np.ndarray:
-    columns, person = people(n_records, 0)
+def _write(path: Path, n_records: int, largest: int) -> np.ndarray:
+    columns, person = people(n_records, 0, duplicates=_COPIES, most_copies=largest - 1)
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow([column.name for column in columns])
@@ -87,4 +94,4 @@ def _read(path: Path) -> list[Column]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(measured(int(sys.argv[1]))))
+    print(json.dumps(measured(int(sys.argv[1]), int(sys.argv[2]))))

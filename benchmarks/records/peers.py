@@ -74,6 +74,8 @@ def by_splink(told: dict[str, Any], *, labels: bool) -> Pairs:
         )
         registered = linker.table_management.register_labels_table(api.register(said))
         linker.training.estimate_m_from_pairwise_labels(registered)
+    elif len(usable) < 2:
+        raise SystemExit("EM needs a second column to block on")
     else:
         for rule in rules[:2]:
             linker.training.estimate_parameters_using_expectation_maximisation(rule)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import resource
 import signal
 from collections.abc import Callable
@@ -29,6 +30,7 @@ PLAIN = "plain baseline"
 WITHOUT = ("splink", "recordlinkage, ECM")
 # Others of each record that the plain baseline compares it with, by letters of all columns.
 _NEAREST = 10
+_NONE = np.empty((0, 2), dtype=np.int64)
 # Seconds of the processor that a package has for a table; and how much longer the clock may run.
 LIMIT, _PATIENCE = 120, 5
 _TOO_LONG = f"more than {LIMIT} s"
@@ -48,7 +50,7 @@ def measured(
 ) -> list[dict[str, Any]]:
     """How good a rival's pairs are, or why there are none."""
     table, entity, side = given(data, seed)
-    pairs = asked(data, protocol, seed)[:n_answers]
+    pairs = asked(data, protocol, seed)[:n_answers] if n_answers else _NONE
     same = entity[pairs[:, 0]] == entity[pairs[:, 1]]
 
     def found() -> dict[str, float]:
@@ -145,8 +147,15 @@ def by_peer(name: str, told: dict[str, Any]) -> np.ndarray:
         if done.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
             raise Refused(_TOO_LONG)
         if done.returncode:
-            raise Refused((done.stderr.strip().splitlines() or ["no reason"])[-1][:100])
+            raise Refused(f"failed: {_reason(done.stderr)}")
         return np.array(json.loads(said.read_text()), dtype=np.int64).reshape(-1, 2)
+
+
+def _reason(errors: str) -> str:
+    """The last line that names an error, or has words at all."""
+    lines = [line.strip() for line in errors.splitlines() if re.search("[a-z]{3}", line)]
+    named = [line for line in lines if re.match(r"[\w.]+(Error|Exception|Exit)\b", line)]
+    return (named or lines or ["no reason given"])[-1][:80]
 
 
 def _limit() -> None:

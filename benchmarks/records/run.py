@@ -25,7 +25,9 @@ from benchmarks.resume import Job, complete
 FOLDER = Path(__file__).parent
 RAW = FOLDER / "results.jsonl"
 MOST_DRAWS = 5
-SIZES = (10_000, 100_000)
+SIZES = (10_000, 100_000, 1_000_000)
+# Records of the largest groups.
+LARGEST = (4, 50)
 # Tables on which rivals are measured, small ones first.
 BESIDE = ("rldata500", "restaurants", "affiliations", "holders", "cora", "abt_buy", "sites")
 # Tables of thousands of records, which take minutes: of each fewer kinds of answers.
@@ -42,8 +44,8 @@ def run(draws: int) -> None:
 
 def growth() -> Iterator[Job]:
     """From a file to groups, small tables first."""
-    for size in SIZES:
-        yield Job({"n_records": size}, _grown, ("growth", size))
+    for size, largest in product(SIZES, LARGEST):
+        yield Job({"n_records": size, "largest": largest}, _grown, (size, largest))
 
 
 def matched(draws: int) -> Iterator[Job]:
@@ -72,8 +74,8 @@ def ablated() -> Iterator[Job]:
         yield Job({"without": name, "data": data, "seed": 0}, ablation.measured, (name, data, 0))
 
 
-def _grown(module: str, size: int) -> list[dict[str, Any]]:
-    command = [sys.executable, "-m", f"benchmarks.records.{module}", str(size)]
+def _grown(size: int, largest: int) -> list[dict[str, Any]]:
+    command = [sys.executable, "-m", "benchmarks.records.growth", str(size), str(largest)]
     return [json.loads(subprocess.run(command, capture_output=True, check=True).stdout)]
 
 

@@ -227,7 +227,7 @@ def records_rivals() -> str:
     return shown(
         Table("", columns, body),
         f'Means over {listed(sorted(whole))}. Runs "not done" took more than {LIMIT} '
-        "seconds or were not measured; the means leave them out.",
+        "seconds, failed or were not measured; the means leave them out.",
     )
 
 

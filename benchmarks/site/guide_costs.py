@@ -67,11 +67,11 @@ def search() -> str:
 def records() -> str:
     """Growth with the number of records, in memory and on dask."""
     rows = rows_of("records/results.jsonl")
-    grown = sorted((row for row in rows if "n_records" in row), key=lambda row: row["n_records"])
+    grown = sorted((row for row in rows if "largest" in row), key=lambda row: row["n_records"])
     body = [
         [
             f"{one['n_records']:,}",
-            "in memory",
+            f"in memory, groups of up to {one['largest']}",
             f"{sum(seconds for seconds, _ in one['steps'].values()):.0f}",
             f"{one['memory_gb']:.1f}",
             f"{one['f1']:.3f}",

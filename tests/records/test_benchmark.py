@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from benchmarks.records.judging import quality, quality_of_pairs
-from benchmarks.records.rivals import Refused, by_plain_cosines, in_time
+from benchmarks.records.rivals import Refused, _reason, by_plain_cosines, in_time
 from nearkin import datasets
 
 
@@ -37,3 +37,10 @@ def test_who_refuses_is_reported_with_the_reason():
         raise Refused("more than 120 s")
 
     assert in_time(refuse) == [{"refused": "more than 120 s"}]
+
+
+def test_a_package_that_fails_is_reported_by_the_line_that_says_why():
+    errors = "Traceback\n  File x\n    f(a) + b\n           ^^\nlib.SomeError: no blocks\n     ^^"
+    assert _reason(errors) == "lib.SomeError: no blocks"
+    assert _reason("EM needs a second column\n") == "EM needs a second column"
+    assert _reason("") == "no reason given"
