@@ -81,18 +81,20 @@ def _find_users_level() -> int:
 
 
 # What hears of the steps of long work, in this thread.
-_steps: ContextVar[Callable[[str], None] | None] = ContextVar("steps", default=None)
+# Hears a step, and which share of it is done, if that is known.
+Hearer = Callable[[str, float | None], None]
+_steps: ContextVar[Hearer | None] = ContextVar("steps", default=None)
 
 
-def enter_step(what: str) -> None:
-    """Say to :func:`hear_steps` what long work is about to do, such as "comparing records"."""
+def enter_step(what: str, share: float | None = None) -> None:
+    """Say to :func:`hear_steps` what long work is about to do, and which share of it is done."""
     hear = _steps.get()
     if hear is not None:
-        hear(what)
+        hear(what, share)
 
 
 @contextmanager
-def hear_steps(hear: Callable[[str], None]) -> Iterator[None]:
+def hear_steps(hear: Hearer) -> Iterator[None]:
     """Call a function with each step of long work in a block of this thread."""
     before = _steps.set(hear)
     try:
@@ -127,8 +129,7 @@ def show_progress(
             if shown:
                 bar, of_total = "", ""
                 if total:
-                    full = min(_WIDTH, _WIDTH * done // total)
-                    bar, of_total = f"{'━' * full}{'╌' * (_WIDTH - full)} ", f"/{total}"
+                    bar, of_total = f"{draw_bar(done / total)} ", f"/{total}"
                 tell(f"\r{what} {bar}{done}{of_total}")
                 written = True
             yield item
@@ -136,6 +137,12 @@ def show_progress(
     finally:
         if written:
             tell("\r\x1b[K")
+
+
+def draw_bar(share: float) -> str:
+    """A bar that is full as far as work is done."""
+    full = min(_WIDTH, int(_WIDTH * share))
+    return "━" * full + "╌" * (_WIDTH - full)
 
 
 def tell(text: str) -> None:

@@ -4,6 +4,7 @@ import csv
 import datetime
 import io
 import json
+import re
 import subprocess
 from types import SimpleNamespace
 
@@ -580,3 +581,11 @@ def test_answers_that_contradict_each_other_are_named_by_their_ids(run, people, 
         assert "and yet the first and the last differ" in err
         assert "are said to be the same and to differ" in err
         assert "p5" in err
+
+
+def test_long_work_says_how_far_it_is(run, people, monkeypatch):
+    monkeypatch.setattr("nearkin.cli.common._LONG", 0)
+    monkeypatch.setattr("nearkin.cli.common._SELDOM", 0)
+    err = run(*GROUPS).err
+    assert "looking for records that may be the same (0 s, 50% done)" in err
+    assert re.search(r"comparing [\d,]+ pairs of records \(\d s, 0% done\)", err)

@@ -207,6 +207,49 @@ def test_long_texts_are_no_trouble():
     }
 
 
+def register_of_persons(n, n_copies, seed):
+    """Names that many share and a day of birth; in each copy one cell is wrong."""
+    rng = np.random.RandomState(seed)
+
+    def names(many, syllables):
+        pool = ["".join(rng.choice(syllables.split(), rng.randint(2, 4))) for _ in range(many)]
+        share = 1 / (np.arange(many) + 5)
+        return np.array(pool, object)[rng.choice(many, n, p=share / share.sum())]
+
+    columns = {
+        "first": names(150, "ka ro min tel va sen du bri lo mar ti gen hans pet wil hel"),
+        "last": names(1500, "schm eit fis wag bec hof kra zim neu sch arz ner mann berg"),
+        "year": rng.randint(1930, 2000, n).astype(object),
+        "month": rng.randint(1, 13, n).astype(object),
+        "day": rng.randint(1, 29, n).astype(object),
+    }
+    who = rng.permutation(n)[:n_copies]
+    copies = {name: cells[who].copy() for name, cells in columns.items()}
+    for i in range(n_copies):
+        cells = copies[rng.choice(list(copies))]
+        if isinstance(cells[i], str):
+            at = rng.randint(len(cells[i]))
+            cells[i] = cells[i][:at] + rng.choice(list("aeiort")) + cells[i][at + 1 :]
+        else:
+            cells[i] += int(rng.choice([-1, 1, 10]))
+    table = {name: [*cells, *copies[name]] for name, cells in columns.items()}
+    return table, np.append(np.arange(n), who)
+
+
+def test_a_register_of_persons_is_matched_without_answers():
+    table, person = register_of_persons(1800, 200, 1)
+    assert quality(fit(table).duplicates().labels, person)["f1"] > 0.95
+    left, right = (
+        {name: cells[rows] for name, cells in table.items()}
+        for rows in (slice(1800), slice(1800, None))
+    )
+    links = nk.link(left, right, random_state=0)
+    right_ones = links.pairs[:, 0] == person[1800 + links.pairs[:, 1]]
+    assert right_ones.mean() > 0.9
+    assert right_ones.sum() > 0.9 * 200
+    assert links.recall.more > 0
+
+
 def test_many_people_are_not_taken_for_few():
     table, person = nk.datasets.make_records(8000, random_state=0)
     table = {**table, "born": [None if one is None else f"d{one}" for one in table["born"]]}

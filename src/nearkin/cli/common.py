@@ -20,7 +20,7 @@ from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from nearkin.errors import InputError, counted, few
-from nearkin.messages import hear_steps, tell
+from nearkin.messages import draw_bar, hear_steps, tell
 from nearkin.registry import LEARNERS
 
 # Statuses of the process, as docs/guide/command_line.md lists them.
@@ -197,40 +197,47 @@ def complain(message: str) -> None:
     tell(f"{message}\n")
 
 
-# Seconds after which steps of long work are said where nobody sees a line that changes.
-_LONG = 5.0
+# Seconds after which steps of long work are said where nobody sees a line that changes, and after
+# which it is said how far one is.
+_LONG, _SELDOM = 5.0, 30.0
 
 
 @contextmanager
 def watch_steps(what: str) -> Iterator[None]:
     """Show on a terminal what long work in a block does, and for how long; erased in the end.
 
-    Elsewhere a line for each step that is begun after five seconds.
+    Elsewhere a line for each step that is begun after five seconds, and every half a minute.
     """
-    begun = time.perf_counter()
+    begun = last = time.perf_counter()
     if not is_watched():
 
-        def hear(step: str) -> None:
+        def hear(step: str, share: float | None) -> None:
             """Say a step, if this has taken long."""
-            seconds = time.perf_counter() - begun
-            if seconds > _LONG:
-                say(f"{step} ({seconds:.0f} s)")
+            nonlocal last
+            now = time.perf_counter()
+            if now - begun > _LONG and (share is None or now - last > _SELDOM):
+                done = "" if share is None else f", {share:.0%} done"
+                say(f"{step} ({now - begun:.0f} s{done})")
+                last = now
 
         with hear_steps(hear):
             yield
         return
-    steps, done = [what], threading.Event()
+    steps: list[tuple[str, float | None]] = [(what, None)]
+    done = threading.Event()
 
     def show() -> None:
         """Write the last step and seconds, twice a second."""
         while not done.wait(0.5):
-            tell(f"\r\x1b[K{steps[-1]} … {time.perf_counter() - begun:.0f} s")
+            step, share = steps[-1]
+            bar = "…" if share is None else draw_bar(share)
+            tell(f"\r\x1b[K{step} {bar} {time.perf_counter() - begun:.0f} s")
         tell("\r\x1b[K")
 
     shown = threading.Thread(target=show, name="nearkin-steps", daemon=True)
     shown.start()
     try:
-        with hear_steps(steps.append):
+        with hear_steps(lambda step, share: steps.append((step, share))):
             yield
     finally:
         done.set()

@@ -13,6 +13,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from nearkin._types import Ints, Mask
+from nearkin.messages import enter_step
 from nearkin.pairs.answers import IntervalEstimate
 from nearkin.pairs.closure import (
     ends_of,
@@ -752,6 +753,7 @@ def _best(grams: Grams, n_best: int, sides: Sides, seed: int) -> Candidates:
     best = nobody_yet(n, n_best)
     reach = around * (_FURTHER if sides.any() else 1)
     for number in range(n_orders):
+        enter_step("looking for records that may be the same", number / n_orders)
         keys = order_keys(grams, seed, number)
         order = np.argsort(keys, kind="stable")
 

@@ -777,6 +777,7 @@ def score_pairs(
     """The score of each of some pairs, which are compared block by block."""
     out = np.empty(len(chosen))
     for part in split_range(len(chosen), _PAIRS_OF_A_BLOCK):
+        enter_step(f"comparing {len(chosen):,} pairs of records", part.start / len(chosen))
         out[part] = matching.scores(plan, compared(chosen[part]))
     return out
 
