@@ -45,12 +45,22 @@ def test_doubtful_pairs_come_in_the_order_of_a_matcher(reviewed):
     groups = matcher.duplicates()
     assert found["n_groups"] == len(groups.groups)
     assert found["n_grouped"] == sum(map(len, groups.groups))
+    assert "How good the groups are is not known" in found["notes"][-1]
     listed = [group["rows"] for group in found["groups"]]
     assert sorted(listed) == sorted(rows.tolist() for rows in groups.groups)
     chances = [group["chance"] for group in found["groups"]]
     assert chances == sorted(chances)
     assert not any(group["settled"] for group in found["groups"])
     assert (found["version"], found["n_answers"]) == (0, 0)
+
+
+def test_how_good_groups_are_is_said_where_checks_were_answered():
+    matcher = nk.RecordMatcher(random_state=0).fit(PEOPLE)
+    asked = matcher.suggest(40)
+    same = PERSON[asked[:, 0]] == PERSON[asked[:, 1]]
+    pairs = nk.Pairs(asked[same], asked[~same], n_rows=len(PERSON))
+    said = Lesson(records_of(PEOPLE), pairs=pairs, seed=0).review()["notes"][-1]
+    assert said.startswith("Groups of duplicates, expected: precision ")
 
 
 def test_answers_are_learned_from_and_not_asked_again(tmp_path):
@@ -167,7 +177,7 @@ def test_an_encoder_says_what_columns_hold():
     assert records.encoder.kinds_["born"] == "name"
     assert not hasattr(kinds, "kinds_")
     review = Lesson(records).review()
-    assert review["notes"] == []
+    assert len(review["notes"]) == 1
 
 
 def test_answers_about_words_hold_for_the_same_cells_only():

@@ -19,7 +19,7 @@ from importlib import import_module
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
-from nearkin.errors import InputError, counted, few
+from nearkin.errors import InputError, few
 from nearkin.messages import draw_bar, hear_steps, tell
 from nearkin.registry import LEARNERS
 
@@ -165,19 +165,7 @@ def next_command(command: str, *words: object) -> str:
 
 def describe_figures(found: Duplicates | Links | MatchReport) -> str:
     """Precision and recall with their intervals, or how many answers it takes to know them."""
-    more = max(found.precision.more, found.recall.more)
-    told = [
-        f"{name} {figure}"
-        for name, figure in (("precision", found.precision), ("recall", found.recall))
-        if not figure.more
-    ]
-    if not told:
-        return f"precision and recall are not known yet: {counted(more, 'more answer')} would tell"
-    left = "precision" if found.precision.more else "recall"
-    unknown = (
-        f"; {left} is not known yet: {counted(more, 'more answer')} would tell" if more else ""
-    )
-    return f"expected: {', '.join(told)} (90 % intervals){unknown}"
+    return record_results.describe_figures(found.precision, found.recall)
 
 
 def describe_share(report: MatchReport) -> str:

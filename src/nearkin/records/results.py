@@ -44,6 +44,23 @@ class Figure(IntervalEstimate):
 stored(value=real, low=real, high=real, more=whole)(Figure)
 
 
+def describe_figures(precision: Figure, recall: Figure) -> str:
+    """Precision and recall with their intervals, or how many answers it takes to know them."""
+    more = max(precision.more, recall.more)
+    told = [
+        f"{name} {figure}"
+        for name, figure in (("precision", precision), ("recall", recall))
+        if not figure.more
+    ]
+    if not told:
+        return f"precision and recall are not known yet: {counted(more, 'more answer')} would tell"
+    left = "precision" if precision.more else "recall"
+    unknown = (
+        f"; {left} is not known yet: {counted(more, 'more answer')} would tell" if more else ""
+    )
+    return f"expected: {', '.join(told)} (90 % intervals){unknown}"
+
+
 def _terms(*figures: Figure) -> list[str]:
     return [] if all(figure.more for figure in figures) else [_TERMS]
 

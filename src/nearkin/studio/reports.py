@@ -22,7 +22,7 @@ from nearkin.learners.explain import TaughtPart, number_groups, parts_by_column,
 from nearkin.messages import collect_notices, mute_categories
 from nearkin.pairs.pairs import Pairs
 from nearkin.records.matcher import RecordMatcher
-from nearkin.records.results import Duplicates
+from nearkin.records.results import Duplicates, describe_figures
 from nearkin.rows.parallel import one_core
 from nearkin.scores.verdicts import read_verdicts
 from nearkin.spaces.maps import Affine, Map, compose
@@ -429,7 +429,7 @@ _MOST_GROUPS = 500
 
 
 class RecordReview:
-    """A review of records for duplicates: doubtful pairs, and precision and recall of the groups.
+    """A review of records for duplicates: doubtful pairs, and how good the groups are.
 
     Records are compared at the first call, which takes about a second for a thousand of them;
     after that, learning from new answers takes less.
@@ -452,7 +452,8 @@ class RecordReview:
             with ``left``, ``right`` and ``chance``; ``n_groups`` of several records, and
             ``n_grouped`` records in them; ``groups``, the first 500, those first that are least
             certain, each with ``rows``, its ``chance`` and whether answers ``settled`` it;
-            ``n_answers`` that this is learned from; and ``notes``.
+            ``n_answers`` that this is learned from; and ``notes``, of which the last says how good
+            the groups are, as far as that is known.
         """
         with self._learning:
             matcher = self._update_matcher(known)
@@ -472,7 +473,7 @@ class RecordReview:
             "n_grouped": sum(sizes),
             "groups": _list_groups(found, known),
             "n_answers": report.n_same + report.n_different,
-            "notes": self._notes,
+            "notes": [*self._notes, _describe_groups(found)],
         }
 
     def groups(self, known: Knowledge) -> Duplicates:
@@ -500,6 +501,16 @@ def _columns_to_compare(records: StudioRecords) -> list[Column]:
         return read_columns(cells)
     kinds = {name: kind for name, kind in encoder.kinds_.items() if name in cells}
     return read_columns(cells, kinds, encoder.dates)
+
+
+def _describe_groups(found: Duplicates) -> str:
+    """How good groups are, which answers to the most doubtful pairs alone do not tell."""
+    if found.precision.more and found.recall.more:
+        return (
+            "How good the groups are is not known: pairs that change them most do not tell it. "
+            "Questions of nearkin suggest --ask do."
+        )
+    return f"Groups of duplicates, {describe_figures(found.precision, found.recall)}."
 
 
 def _list_groups(found: Duplicates, known: Knowledge) -> list[dict[str, Any]]:
