@@ -41,14 +41,11 @@ def pairs():
 def test_the_gain_is_found(pairs):
     quality = describe_quality(trial(pairs))
     assert quality["enough"]
-    assert quality["auc"] > 0.9
-    assert quality["euclidean_auc"] < 0.65
-    assert 0 < quality["error"] < 0.15
     assert "better than the Euclidean distance" in quality["said"]
-    assert_allclose(quality["figures"]["auc"][0], quality["auc"])
+    assert quality["figures"]["auc"][0] > 0.9
     assert set(quality["figures"]) == {"auc", "euclidean_auc", "precision", "recall", "f1"}
     plain, plain_low, plain_high = quality["figures"].pop("euclidean_auc")
-    assert plain_low < plain == quality["euclidean_auc"] < plain_high
+    assert plain_low < plain < min(plain_high, 0.65)
     for value, low, high in quality["figures"].values():
         assert 0.5 < low <= value <= high <= 1
 
@@ -78,7 +75,7 @@ def test_random_answers_teach_nothing():
     rng = np.random.RandomState(0)
     links = rng.permutation(len(X)).reshape(-1, 2)
     quality = describe_quality(trial(Pairs(links[:75], links[75:], n_rows=len(X))))
-    assert quality["auc"] < 0.7
+    assert quality["figures"]["auc"][0] < 0.7
     assert "not clearly different" in quality["said"]
 
 
@@ -88,7 +85,7 @@ def test_random_answers_teach_nothing():
 def test_a_few_answers_are_not_enough(few):
     quality = describe_quality(trial(few))
     assert not quality["enough"]
-    assert quality["auc"] is None
+    assert quality["figures"] == {}
     assert "not enough answers" in quality["said"]
 
 
@@ -96,7 +93,7 @@ def test_one_kind_alone_is_not_enough():
     for kind, missing in (("must", "different"), ("cannot", "alike")):
         quality = describe_quality(trial(Pairs.from_labels(Y, 60, kind=kind, random_state=0)))
         assert not quality["enough"]
-        assert (quality["auc"], quality["figures"]) == (None, {})
+        assert quality["figures"] == {}
         assert f"too few of the records that can be held out are {missing}" in quality["said"]
 
 

@@ -131,7 +131,7 @@ class Where:
     ----------
     key : str
         Key of the column, as in :meth:`Finder.columns`.
-    kinds : tuple of int, optional
+    kinds : sequence of int, optional
         Accepted categories, by their numbers in the colouring of the column.
     low, high : float, optional
         Smallest and largest accepted number.
@@ -140,7 +140,7 @@ class Where:
     """
 
     key: str
-    kinds: tuple[int, ...] | None = None
+    kinds: Sequence[int] | None = None
     low: float | None = None
     high: float | None = None
     text: str | None = None
@@ -155,7 +155,7 @@ class Wanted:
     text : str
         Words that the shown columns of a record must contain.
     where : tuple of Where
-    groups : tuple of int
+    groups : sequence of int
         Row numbers: accepted are all rows in the found group of any of them.
     doubtful : bool
         Whether to accept only rows of which the metric is unsure whom they are like.
@@ -163,7 +163,7 @@ class Wanted:
 
     text: str = ""
     where: tuple[Where, ...] = ()
-    groups: tuple[int, ...] = ()
+    groups: Sequence[int] = ()
     doubtful: bool = False
 
 
@@ -252,7 +252,7 @@ class Finder:
             raise InputError(f"column {known['name']!r:.60} holds texts: look for words in it.")
         numbers = self._column_numbers(known)
         if where.kinds is not None:
-            found &= np.isin(numbers, np.array(where.kinds, dtype=np.float32))
+            found &= np.isin(numbers, np.array(list(where.kinds), dtype=np.float32))
         if where.low is not None:
             found &= numbers >= np.float32(where.low)
         if where.high is not None:

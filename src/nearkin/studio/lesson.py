@@ -166,8 +166,7 @@ class Lesson:
         self._history = QualityHistory()
         self._maps = NeighborMaps(seed)
         self._placed: tuple[tuple[int, int], LikelyGroups] | None = None
-        scaled = choose_scaling(records, standardise)
-        self._scaler = scaled.scaler
+        self._scaler, notes = choose_scaling(records, standardise)
         self._rows = records.X if self._scaler is None else self._scaler.transform(records.X)
         self._book = AnswerBook(len(records), pairs) if book is None else book
         self._answer_list = AnswerList(records, self._book)
@@ -183,7 +182,7 @@ class Lesson:
             self._seen = self._pictures.take(first, told)
             if self._book.events and book is None:
                 self._book.resume()
-            self.looks = Looks(records, [*scaled.notes, *self._book.notes])
+            self.looks = Looks(records, [*notes, *self._book.notes])
             if self._book.events:
                 self.place()
         except BaseException:

@@ -193,25 +193,21 @@ class _GroupDistances:
 def describe_quality(held_out: HeldOutRanks) -> dict[str, Any]:
     """Compare the metric's pair AUC with the Euclidean one, as plain numbers and a sentence.
 
-    ``error`` is the standard error of the difference: groups of rows are left out in turn, since
-    pairs that share a row are not independent. ``figures`` has both pair AUC, and precision,
-    recall and F1 of the verdict "same", each with the ends of its 90 % interval, as if same and
-    different were equally frequent. ``n_records`` is the number of rows of the judged pairs. With
-    too few pairs ``enough`` is False, and there are no figures.
+    ``figures`` has both pair AUC, and precision, recall and F1 of the verdict "same", each with the
+    ends of its 90 % interval, as if same and different were equally frequent. With too few pairs
+    ``enough`` is False, and there are no figures.
     """
     judged = held_out.judged
     rank, plain, same = held_out.strict[judged], held_out.plain[judged], held_out.same[judged]
     links = held_out.links[judged]
     n_records = len(np.unique(links))
     if len(same) < LEAST_PAIRS or min(same.sum(), (~same).sum()) < _LEAST_OF_A_KIND:
-        return _too_early(n_records, _explain_lack(same))
+        return _too_early(_explain_lack(same))
     figures = _estimate_figures(held_out)
     (auc, *ends), (euclidean, *euclidean_ends) = figures["auc"], figures["euclidean_auc"]
     error = _error_of_gain(rank, plain, same, links)
     if ends[1] - ends[0] > _TOO_WIDE:
-        return _too_early(
-            n_records, f"they leave it open between {_format_interval(ends)} in pair AUC"
-        )
+        return _too_early(f"they leave it open between {_format_interval(ends)} in pair AUC")
     gain = auc - euclidean
     if gain > 2 * error:
         verdict = "better than the Euclidean distance"
@@ -220,10 +216,6 @@ def describe_quality(held_out: HeldOutRanks) -> dict[str, Any]:
     else:
         verdict = "not clearly different from the Euclidean distance"
     return {
-        "auc": auc,
-        "euclidean_auc": euclidean,
-        "error": error,
-        "n_records": n_records,
         "figures": figures,
         "enough": True,
         "said": f"By answers about {n_records} records that it has not seen, the metric is "
@@ -232,17 +224,10 @@ def describe_quality(held_out: HeldOutRanks) -> dict[str, Any]:
     }
 
 
-def _too_early(n_records: int, why: str) -> dict[str, Any]:
+def _too_early(why: str) -> dict[str, Any]:
     """Describe the quality while there are too few answers, and say why."""
     said = f"There are not enough answers yet to tell how good the metric is: {why}."
-    nothing: dict[str, Any] = {
-        "auc": None,
-        "euclidean_auc": None,
-        "error": None,
-        "figures": {},
-        "enough": False,
-    }
-    return {**nothing, "n_records": n_records, "said": said}
+    return {"figures": {}, "enough": False, "said": said}
 
 
 # Of a 90 % interval that says nothing.

@@ -1167,16 +1167,10 @@ def _check_finite(X: Floats, names: Sequence[str], numbers: Ints, source: str) -
         )
 
 
-@dataclass(frozen=True)
-class Scaling:
-    """The fitted transformation of rows before learning, or None, and sentences on it."""
-
-    scaler: StandardScaler | Normalizer | None
-    notes: tuple[str, ...] = ()
-
-
-def choose_scaling(records: StudioRecords, wished: bool | None) -> Scaling:
-    """Choose how to scale rows before learning, and fit that.
+def choose_scaling(
+    records: StudioRecords, wished: bool | None
+) -> tuple[StandardScaler | Normalizer | None, list[str]]:
+    """Choose how to scale rows before learning, and fit that; also returns sentences on it.
 
     Columns in different units are standardised. Pictures and encoded words have one unit, and are
     scaled only on request. Vectors, such as embeddings, are made for comparing directions, and are
@@ -1193,24 +1187,22 @@ def choose_scaling(records: StudioRecords, wished: bool | None) -> Scaling:
     >>> from nearkin.studio.records import records_of
     >>> from nearkin.studio.records import choose_scaling
     >>> rows = np.random.default_rng(0).normal(size=(50, 2))
-    >>> choose_scaling(records_of(rows), None).scaler
-    >>> choose_scaling(records_of(rows * [1, 1000]), None).scaler
+    >>> choose_scaling(records_of(rows), None)
+    (None, [])
+    >>> choose_scaling(records_of(rows * [1, 1000]), None)[0]
     StandardScaler()
     """
     if wished:
-        return Scaling(fit_scaler(records.X))
+        return fit_scaler(records.X), []
     if records.is_vector and wished is None:
-        return Scaling(
-            Normalizer().fit(records.X), ("Vectors are compared by their directions (cosine).",)
-        )
-    if records.pictures is not None or records.of_words or records.is_vector:
-        return Scaling(None)
-    found = find_differing_units(records.X)
+        return Normalizer().fit(records.X), ["Vectors are compared by their directions (cosine)."]
+    found = None
+    if not (records.pictures is not None or records.of_words or records.is_vector):
+        found = find_differing_units(records.X)
     if found is None:
-        return Scaling(None)
+        return None, []
     said = describe_units(found, records.features)
     said = f"{said[0].upper()}{said[1:]}"
     if wished is None:
-        scaler = fit_scaler(records.X)
-        return Scaling(scaler, (f"{said}: columns are brought to one scale.",))
-    return Scaling(None, (f"{said}: standardise to give all columns the same say.",))
+        return fit_scaler(records.X), [f"{said}: columns are brought to one scale."]
+    return None, [f"{said}: standardise to give all columns the same say."]

@@ -47,7 +47,6 @@ from nearkin.studio.server.schemas import (
     SplitBody,
     StepBody,
     Tab,
-    WhereBody,
     WhichBody,
     WithdrawalBody,
 )
@@ -254,7 +253,8 @@ def add_finding(app: FastAPI, sessions: Sessions) -> None:
         """Reply which rows meet the conditions of a search."""
         check_rows(n_rows, *body.groups)
         try:
-            found = sessions.lesson.find(_convert_search(body))
+            where = tuple(Where(**one.model_dump()) for one in body.where)
+            found = sessions.lesson.find(Wanted(body.text, where, body.groups, body.doubtful))
         except ValueError as error:
             raise HTTPException(422, explain(error)) from None
         return reply_bytes(encode_matches(found))
@@ -281,18 +281,6 @@ def encode_matches(found: dict[str, Any]) -> bytes:
     head = as_json({name: part for name, part in found.items() if name != "matches"}).encode()
     bits = np.packbits(found["matches"], bitorder="little").tobytes()
     return struct.pack("<I", len(head)) + head + bits
-
-
-def _convert_search(body: SearchBody) -> Wanted:
-    """Convert a request's search."""
-    where = tuple(_convert_condition(one) for one in body.where)
-    return Wanted(body.text, where, tuple(body.groups), body.doubtful)
-
-
-def _convert_condition(body: WhereBody) -> Where:
-    """Convert a request's condition on a column."""
-    kinds = None if body.kinds is None else tuple(body.kinds)
-    return Where(body.key, kinds, body.low, body.high, body.text)
 
 
 def encode_groups(found: dict[str, Any]) -> bytes:
