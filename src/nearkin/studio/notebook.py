@@ -13,6 +13,7 @@ import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from itertools import count
 from pathlib import Path
@@ -644,12 +645,8 @@ def studio(
     shell = shell_of_notebook()
     place = place_of(proxy, shell)
     allowed = [*place.hosts, *check_names(allow_hosts)]
-
-    def open_with(path: StrPath | None) -> Studio:
-        """Open the studio with a file of answers, or None for memory."""
-        given = _Given(shown, pairs, standardise, by, seed, port, allowed)
-        return _open_studio(given, path, place)
-
+    options = {"pairs": pairs, "standardise": standardise, "by": by, "seed": seed}
+    open_with = partial(_open_studio, shown, place, port, allowed, options)
     if journal is not None:
         return open_with(journal or None)
     if shell is None:
@@ -671,22 +668,18 @@ def studio(
     return open_with(None)
 
 
-@dataclass(frozen=True)
-class _Given:
-    """The arguments that a studio is opened with."""
+def _open_studio(
+    shown: StudioRecords,
+    place: Place,
+    port: int | None,
+    allowed: Sequence[str],
+    options: Mapping[str, Any],
+    journal: StrPath | None,
+) -> Studio:
+    """Open a studio, going on with an open one about the same rows or with the same journal.
 
-    shown: StudioRecords
-    pairs: Pairs | None
-    standardise: bool | None
-    by: str | None
-    seed: int
-    port: int | None
-    allowed: Sequence[str]
-
-
-def _open_studio(given: _Given, journal: StrPath | None, place: Place) -> Studio:
-    """Open a studio, going on with an open one about the same rows or with the same journal."""
-    shown = given.shown
+    ``options`` are arguments of :class:`Lesson`; without a journal answers are in memory.
+    """
     key = shown.fingerprint, None if journal is None else os.path.realpath(journal)
     earlier = _open.get(key) or _find_unsaved(key)
     replaced = _find_same_journal(key, shown) if earlier is None else None
@@ -695,18 +688,11 @@ def _open_studio(given: _Given, journal: StrPath | None, place: Place) -> Studio
         earlier._serving.close()
     if replaced is not None:
         replaced.close()
-    lesson = Lesson(
-        shown,
-        journal=journal,
-        pairs=given.pairs,
-        events=() if earlier is None else earlier._lesson.events,
-        standardise=given.standardise,
-        by=given.by,
-        seed=given.seed,
-    )
+    events = () if earlier is None else earlier._lesson.events
+    lesson = Lesson(shown, journal=journal, events=events, **options)
     try:
         last = None if before is None else before._serving
-        serving = _serving(lesson, given.port, last, given.allowed)
+        serving = _serving(lesson, port, last, allowed)
         serving.start()
     except BaseException:
         lesson.close()
