@@ -85,6 +85,7 @@ def test_large_tables_go_to_several_places_and_in_several_blocks(in_process, mon
     for module, name, size in (
         (blocking, "BLOCK", 150),
         (blocking, "_FEW", 0),
+        (dask_records, "BLOCK", 150),
         (dask_records, "_RECORDS", 300),
         (dask_records, "_PAIRS", 100),
         (dask_records, "_PAIRS_OF_A_TASK", 1000),

@@ -22,7 +22,7 @@ from nearkin.pairs.closure import (
     list_pairs_within,
     sort_distinct,
 )
-from nearkin.rows.parallel import compiled, run_in_blocks, split_range
+from nearkin.rows.parallel import compiled, run_in_blocks
 from nearkin.tables.reading import WORDS, Column
 
 # Records as sets of weighed character trigrams, in arrays.
@@ -87,16 +87,6 @@ def grams_of(columns: Sequence[Column]) -> Grams:
     Notes
     -----
     Memory: the texts once more as bytes, 4 bytes a gram, and 64 MB.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from nearkin.records.blocking import grams_of
-    >>> from nearkin.tables.reading import Column
-    >>> names = np.array(["anna", "annas", "bert", None], dtype=object)
-    >>> grams = grams_of([Column("name", "name", names)])
-    >>> [len(grams.of(record)) for record in range(4)]
-    [3, 3, 0, 0]
     """
     n = len(columns[0]) if columns else 0
     cells = searched_cells(columns)
@@ -141,13 +131,6 @@ def weighed_grams(cells: Sequence[TextCells], weights: Bytes, n: int) -> Grams:
     ends = np.cumsum(filled)
     _close_ranks(words, starts, filled, ends)
     return Grams(words[: int(ends[-1]) if n else 0].copy(), ends)
-
-
-def concatenate_grams(parts: Sequence[Grams]) -> Grams:
-    """The records of one part after those of another."""
-    before = np.cumsum([0, *(len(part.words) for part in parts)])
-    ends = [part.ends + start for part, start in zip(parts, before, strict=False)]
-    return Grams(np.concatenate([part.words for part in parts]), np.concatenate(ends))
 
 
 def joined_runs(values: NDArray[Any], starts: Ints, ends: Ints) -> NDArray[Any]:
@@ -350,16 +333,6 @@ def value_keys(column: Column, *, exact: bool = False) -> Keys:
     Notes
     -----
     Memory: the texts once more as bytes, and 8 bytes a record.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from nearkin.records.blocking import value_keys
-    >>> from nearkin.tables.reading import Column
-    >>> phones = np.array(["310/246-1501", "310-246-1501", "246", None], dtype=object)
-    >>> same, also, other, missing = value_keys(Column("phone", "code", phones))
-    >>> bool(same == also), bool(same == other), int(missing)
-    (True, False, 0)
     """
     cells = read_text_cells(column, 0)
     keys = np.empty(len(column), dtype=np.uint64)
@@ -388,16 +361,6 @@ def pairs_of_rare_values(found: ValueKeys, sides: Sides) -> Ints:
     Notes
     -----
     O(k log k) time for k values and words, and some 40 bytes for each.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from nearkin.pairs.closure import ends_of
-    >>> from nearkin.records.blocking import ValueKeys, pairs_of_rare_values
-    >>> keys = np.array([7, 9, 7, 0, 0, 5, 5, 5], dtype=np.uint64)
-    >>> pairs = pairs_of_rare_values(ValueKeys(keys, np.arange(8)), np.zeros(8, dtype=np.int32))
-    >>> ends_of(pairs).tolist()
-    [[0, 2], [5, 6], [5, 7], [6, 7]]
     """
     keys, n = found.keys, len(sides)
     side = sides[found.records]
@@ -430,6 +393,18 @@ def _rare(count: Ints, most: int) -> Ints:
 
 
 @compiled()
+def each_once_in_order(values: NDArray[Any]) -> int:
+    """Sort a part of an array in place, each value once; how many these are."""
+    values.sort()
+    kept = 0
+    for k in range(len(values)):
+        if kept == 0 or values[k] != values[kept - 1]:
+            values[kept] = values[k]
+            kept += 1
+    return kept
+
+
+@compiled()
 def _hash_words(buffer: Bytes, ends: Ints, out: Keys, counts: Ints) -> None:
     """Hash the words of each cell that has several, each once."""
     start, filled = 0, 0
@@ -450,14 +425,7 @@ def _hash_words(buffer: Bytes, ends: Ints, out: Keys, counts: Ints) -> None:
                 mixed, size = np.uint64(0), 0
         if n_words < 2:
             filled = first
-        part = out[first:filled]
-        part.sort()
-        kept = first
-        for k in range(first, filled):
-            if k == first or out[k] != out[kept - 1]:
-                out[kept] = out[k]
-                kept += 1
-        filled = kept
+        filled = first + each_once_in_order(out[first:filled])
         counts[cell] = filled - first
         start = ends[cell] + 1
 
@@ -600,15 +568,7 @@ def search_beyond(columns: Sequence[Column], groups: Ints, n_best: int, seed: in
 
 
 def pairs_within_groups(labels: Ints, most: int, rng: np.random.RandomState) -> Ints:
-    """Pairs of records of the same group, so many of each record at most, drawn at random.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from nearkin.records.blocking import pairs_within_groups
-    >>> pairs_within_groups(np.array([0, 1, 0, 0]), 30, np.random.RandomState(0)).tolist()
-    [[0, 2], [0, 3], [2, 3]]
-    """
+    """Pairs of records of the same group, so many of each record at most, drawn at random."""
     order = rng.permutation(len(labels))
     order = order[np.argsort(labels[order], kind="stable")]
     size = np.bincount(labels)
@@ -785,44 +745,6 @@ def order_keys(grams: Grams, seed: int, number: int) -> NDArray[np.uint64]:
     return keys
 
 
-def meetings(
-    grams: Grams, keys: NDArray[np.uint64], around: int
-) -> tuple[NDArray[np.int32], NDArray[np.int32], Halves]:
-    """Neighbours in the order of some keys, and the cosine of what they share, if any.
-
-    Notes
-    -----
-    Memory: 12 ``around`` bytes a record.
-    """
-    order, lengths = np.argsort(keys, kind="stable"), lengths_of(grams)
-    room = around * len(order)
-    i, j = (np.empty(room, dtype=np.int32) for _ in range(2))
-    cosine = np.empty(room, dtype=np.float32)
-    filled = 0
-    for places in split_range(len(order), BLOCK):
-        filled = _meetings(
-            grams.words, grams.ends, lengths, keys, order[places], around, i, j, cosine, filled
-        )
-    return i[:filled].copy(), j[:filled].copy(), cosine[:filled].copy()
-
-
-@compiled()
-def remember(
-    i: Ints,
-    j: Ints,
-    cosine: Halves,
-    others: NDArray[np.int32],
-    overlap: Halves,
-    met: NDArray[np.int16],
-) -> None:
-    """Keep the best others of each record among those that met, in the order of meetings."""
-    for k in range(len(i)):
-        if _meet_again(others, met, i[k], j[k]) | _meet_again(others, met, j[k], i[k]):
-            continue
-        _keep(others, overlap, met, i[k], j[k], cosine[k])
-        _keep(others, overlap, met, j[k], i[k], cosine[k])
-
-
 def nobody_yet(n: int, n_best: int) -> Best:
     """Room for the best others of each record: 10 ``n_best`` bytes a record."""
     return Best(
@@ -932,7 +854,7 @@ def _order_keys(
 
 
 @compiled()
-def _shared(words: Words, a: int, a_end: int, b: int, b_end: int) -> float:
+def shared_weight(words: Words, a: int, a_end: int, b: int, b_end: int) -> float:
     """Sum of the squared weights of the grams that two increasing lists share."""
     total = 0.0
     while a < a_end and b < b_end:
@@ -951,7 +873,7 @@ def _cosines(words: Words, ends: Ints, lengths: Halves, pairs: Ints, out: Halves
         i, j = pairs[k, 0], pairs[k, 1]
         if lengths[i] > 0 and lengths[j] > 0:
             start, j_start = ends[i - 1] if i else 0, ends[j - 1] if j else 0
-            shared = _shared(words, start, ends[i], j_start, ends[j])
+            shared = shared_weight(words, start, ends[i], j_start, ends[j])
             out[k] = shared / (lengths[i] * lengths[j])
 
 
@@ -989,53 +911,19 @@ def _compare(
             left -= 1
             if lengths[j] == 0:
                 continue
-            if _meet_again(others, met, i, j) | _meet_again(others, met, j, i):
+            if meet_again(others, met, i, j) | meet_again(others, met, j, i):
                 continue
             j_start = ends[j - 1] if j else 0
-            shared = _shared(words, start, ends[i], j_start, ends[j])
+            shared = shared_weight(words, start, ends[i], j_start, ends[j])
             cosine = np.float32(shared / (lengths[i] * lengths[j]))
             if cosine > 0:
-                _keep(others, overlap, met, i, j, cosine)
-                _keep(others, overlap, met, j, i, cosine)
+                keep_among_best(others, overlap, met, i, j, cosine)
+                keep_among_best(others, overlap, met, j, i, cosine)
 
 
 @compiled()
-def _meetings(
-    words: Words,
-    ends: Ints,
-    lengths: Halves,
-    keys: NDArray[np.uint64],
-    order: Ints,
-    around: int,
-    first: NDArray[np.int32],
-    second: NDArray[np.int32],
-    cosine: Halves,
-    filled: int,
-) -> int:
-    """What :func:`_compare` compares, as a list; how long it is by then."""
-    for place in range(len(order)):
-        i = order[place]
-        if lengths[i] == 0:
-            continue
-        start = ends[i - 1] if i else 0
-        first_gram = keys[i] >> np.uint64(42)
-        for next_place in range(place + 1, min(place + around + 1, len(order))):
-            j = order[next_place]
-            if keys[j] >> np.uint64(42) != first_gram:
-                break
-            if lengths[j] == 0:
-                continue
-            j_start = ends[j - 1] if j else 0
-            shared = _shared(words, start, ends[i], j_start, ends[j])
-            if shared > 0:
-                first[filled], second[filled] = i, j
-                cosine[filled] = shared / (lengths[i] * lengths[j])
-                filled += 1
-    return filled
-
-
-@compiled()
-def _meet_again(others: NDArray[np.int32], met: NDArray[np.int16], i: int, j: int) -> bool:
+def meet_again(others: NDArray[np.int32], met: NDArray[np.int16], i: int, j: int) -> bool:
+    """Count that a record meets one of its best again; whether it is one."""
     for k in range(others.shape[1]):
         if others[i, k] == j:
             met[i, k] += 1
@@ -1044,7 +932,7 @@ def _meet_again(others: NDArray[np.int32], met: NDArray[np.int16], i: int, j: in
 
 
 @compiled()
-def _keep(
+def keep_among_best(
     others: NDArray[np.int32],
     overlap: Halves,
     met: NDArray[np.int16],

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
 
@@ -20,7 +20,13 @@ from numpy.typing import NDArray
 
 from nearkin._types import Doubles, Ints, Mask
 from nearkin.errors import InputError, InputTypeError, explain_missing_package, few
-from nearkin.records.blocking import Bytes, TextCells, read_text_cells, texts_of
+from nearkin.records.blocking import (
+    Bytes,
+    TextCells,
+    each_once_in_order,
+    read_text_cells,
+    texts_of,
+)
 from nearkin.rows.parallel import compiled, run_in_blocks
 from nearkin.storage.arrays import StorageError
 from nearkin.storage.schema import a as an
@@ -214,15 +220,6 @@ def value_counts(columns: Sequence[Column]) -> Doubles:
     return counts
 
 
-def with_counts(plan: Comparisons, counts: Doubles, n_records: int) -> Comparisons:
-    """The same comparisons, with values counted in another table, by :func:`value_counts`."""
-    columns = [
-        replace(c, counts=0.5 + values, tokens=0.5 + tokens)
-        for c, (values, tokens) in zip(plan.columns, counts, strict=True)
-    ]
-    return Comparisons(columns, plan.crossed, n_records)
-
-
 def _count_tokens(column: Column) -> Doubles:
     """In how many cells each word and each trigram is met."""
     cells = read_text_cells(column, 0)
@@ -268,7 +265,7 @@ def _find_words(buffer: Bytes, ends: Ints, out: Tokens16, counts: Ints) -> None:
                 out[filled] = mixed >> np.uint64(48)
                 filled += 1
                 mixed, inside = np.uint64(0), False
-        filled = first + _each_once(out[first:filled])
+        filled = first + each_once_in_order(out[first:filled])
         counts[cell] = filled - first
         start = ends[cell] + 1
 
@@ -285,21 +282,9 @@ def _find_grams(buffer: Bytes, ends: Ints, out: Tokens16, counts: Ints) -> None:
             out[filled] = (mixed ^ (mixed >> np.uint64(31))) >> np.uint64(40)
             filled += 1
             before = np.uint64(buffer[place])
-        filled = first + _each_once(out[first:filled])
+        filled = first + each_once_in_order(out[first:filled])
         counts[cell] = filled - first
         start = ends[cell] + 1
-
-
-@compiled()
-def _each_once(values: Tokens16) -> int:
-    """Sort a part of an array in place, each value once; how many these are."""
-    values.sort()
-    kept = 0
-    for k in range(len(values)):
-        if kept == 0 or values[k] != values[kept - 1]:
-            values[kept] = values[k]
-            kept += 1
-    return kept
 
 
 @compiled()

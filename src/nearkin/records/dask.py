@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -25,20 +25,22 @@ from nearkin.records.blocking import (
     Keys,
     Sides,
     ValueKeys,
-    concatenate_grams,
+    Words,
     each_once,
     find_value_keys,
     gram_counts,
     gram_weights,
     joined_runs,
-    meetings,
+    keep_among_best,
+    lengths_of,
+    meet_again,
     nobody_yet,
     order_keys,
     orders_for,
     overlaps,
     pairs_of_rare_values,
-    remember,
     searched_cells,
+    shared_weight,
     unite_candidates,
     value_keys,
     weighed_grams,
@@ -51,12 +53,11 @@ from nearkin.records.comparisons import (
     comparisons_of,
     prepare_columns,
     value_counts,
-    with_counts,
 )
-from nearkin.records.model import Matching, list_copies
+from nearkin.records.model import Matching, Work, list_copies
 from nearkin.rows.backends import evenly_spaced
 from nearkin.rows.dask_rows import check_processes, explain_failures, find_client
-from nearkin.rows.parallel import one_core, split_range
+from nearkin.rows.parallel import compiled, one_core, split_range
 from nearkin.tables.reading import (
     WORDS,
     Column,
@@ -296,6 +297,15 @@ _SAMPLE = 20_000
 _USUAL: dict[Kind, Reading] = {"date": "day first", "number": "decimal point"}
 
 
+def _with_counts(plan: Comparisons, counts: Doubles, n_records: int) -> Comparisons:
+    """The same comparisons, with values counted in another table, by :func:`value_counts`."""
+    columns = [
+        replace(c, counts=0.5 + values, tokens=0.5 + tokens)
+        for c, (values, tokens) in zip(plan.columns, counts, strict=True)
+    ]
+    return Comparisons(columns, plan.crossed, n_records)
+
+
 @dataclass(frozen=True)
 class DaskTable:
     """Records on the workers.
@@ -325,7 +335,7 @@ class DaskTable:
         plan = comparisons_of(self.sample)
         names = [column.name for column in plan.columns]
         counts = self.parts.map(_counts, names).computed()
-        return with_counts(plan, np.sum(counts, axis=0), len(self))
+        return _with_counts(plan, np.sum(counts, axis=0), len(self))
 
 
 def dask_table(
@@ -515,7 +525,7 @@ def _best(grams: DaskParts, n_best: int, seed: int) -> Best:
             next_keys = grams.map(order_keys, seed, number + 1)
         for k, (i, j, cosine) in enumerate(compute_tasks(tasks, grams.client)):
             members = np.flatnonzero(place == k)
-            remember(members[i], members[j], cosine, *best)
+            _remember(members[i], members[j], cosine, *best)
     return best
 
 
@@ -578,16 +588,96 @@ def _pieces(grams: Grams, keys: Keys, place: NDArray[np.uint16], n_places: int) 
     return [Ordered(grams.take(records), keys[records]) for records in found]
 
 
+def _concatenate_grams(parts: Sequence[Grams]) -> Grams:
+    """The records of one part after those of another."""
+    before = np.cumsum([0, *(len(part.words) for part in parts)])
+    ends = [part.ends + start for part, start in zip(parts, before, strict=False)]
+    return Grams(np.concatenate([part.words for part in parts]), np.concatenate(ends))
+
+
+def _find_meetings(
+    grams: Grams, keys: NDArray[np.uint64], around: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32], Halves]:
+    """Neighbours in the order of some keys, and the cosine of what they share, if any.
+
+    Notes
+    -----
+    Memory: 12 ``around`` bytes a record.
+    """
+    order, lengths = np.argsort(keys, kind="stable"), lengths_of(grams)
+    room = around * len(order)
+    i, j = (np.empty(room, dtype=np.int32) for _ in range(2))
+    cosine = np.empty(room, dtype=np.float32)
+    filled = 0
+    for places in split_range(len(order), BLOCK):
+        filled = _list_meetings(
+            grams.words, grams.ends, lengths, keys, order[places], around, i, j, cosine, filled
+        )
+    return i[:filled].copy(), j[:filled].copy(), cosine[:filled].copy()
+
+
+@compiled()
+def _list_meetings(
+    words: Words,
+    ends: Ints,
+    lengths: Halves,
+    keys: NDArray[np.uint64],
+    order: Ints,
+    around: int,
+    first: NDArray[np.int32],
+    second: NDArray[np.int32],
+    cosine: Halves,
+    filled: int,
+) -> int:
+    """What :mod:`nearkin.records.blocking` compares at once, as a list; how long it is by then."""
+    for place in range(len(order)):
+        i = order[place]
+        if lengths[i] == 0:
+            continue
+        start = ends[i - 1] if i else 0
+        first_gram = keys[i] >> np.uint64(42)
+        for next_place in range(place + 1, min(place + around + 1, len(order))):
+            j = order[next_place]
+            if keys[j] >> np.uint64(42) != first_gram:
+                break
+            if lengths[j] == 0:
+                continue
+            j_start = ends[j - 1] if j else 0
+            shared = shared_weight(words, start, ends[i], j_start, ends[j])
+            if shared > 0:
+                first[filled], second[filled] = i, j
+                cosine[filled] = shared / (lengths[i] * lengths[j])
+                filled += 1
+    return filled
+
+
+@compiled()
+def _remember(
+    i: Ints,
+    j: Ints,
+    cosine: Halves,
+    others: NDArray[np.int32],
+    overlap: Halves,
+    met: NDArray[np.int16],
+) -> None:
+    """Keep the best others of each record among those that met, in the order of meetings."""
+    for k in range(len(i)):
+        if meet_again(others, met, i[k], j[k]) | meet_again(others, met, j[k], i[k]):
+            continue
+        keep_among_best(others, overlap, met, i[k], j[k], cosine[k])
+        keep_among_best(others, overlap, met, j[k], i[k], cosine[k])
+
+
 def _meetings(pieces: list[Ordered], around: int) -> Meetings:
     """Neighbours in an order, block by block."""
-    grams = concatenate_grams([piece.grams for piece in pieces])
+    grams = _concatenate_grams([piece.grams for piece in pieces])
     keys = np.concatenate([piece.keys for piece in pieces])
     with one_core():
-        return Meetings(*meetings(grams, keys, around))
+        return Meetings(*_find_meetings(grams, keys, around))
 
 
 def _overlaps_of(parts: list[Grams], pairs: Ints) -> Halves:
-    return overlaps(concatenate_grams(parts), pairs)
+    return overlaps(_concatenate_grams(parts), pairs)
 
 
 # A table of dask and its candidates, ready to be compared where its records are.
@@ -598,32 +688,24 @@ _PAIRS_OF_A_TASK = 1 << 16
 
 
 @dataclass(frozen=True)
-class DaskWork:
-    """What :class:`nearkin.records.model.Work` is for a table in memory.
+class DaskWork(Work):
+    """A table on the workers with its candidates.
 
     Attributes
     ----------
-    plan : Comparisons
-    candidates : Candidates
-    parts : Parts
+    parts : DaskParts
         Of :class:`PackedTable` records.
-    copies : int ndarray of shape (c, 2)
+    equal : int ndarray of shape (c, 2)
         Records that are equal to another, with the first such one before them.
-    before, is_early : ndarray of shape (k,)
-        As of :class:`nearkin.records.model.Work`.
     """
 
-    plan: Comparisons
-    candidates: Candidates
-    parts: DaskParts
-    copies: Ints
-    before: Doubles = field(default_factory=lambda: np.zeros(0))
-    is_early: Mask = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    parts: DaskParts = field(kw_only=True)
+    equal: Ints = field(kw_only=True)
 
     @property
-    def side(self) -> Mask | None:
-        """Of one table there is one side."""
-        return None
+    def copies(self) -> Ints:
+        """Records that are equal to another, with the first such one before them."""
+        return self.equal
 
     def compare(self, pairs: Ints) -> Table32:
         """Comparisons of some pairs, whose records come to this process."""
@@ -658,7 +740,8 @@ def work_on_dask(table: DaskTable, plan: Comparisons, n_best: int, seed: int) ->
     """Find the candidates of a table of dask."""
     names = [column.name for column in plan.columns]
     found = candidates_on_dask(table.parts, names, n_best, seed)
-    return DaskWork(plan, found, table.parts, _copies_of(table.parts, names))
+    copies = _copies_of(table.parts, names)
+    return DaskWork(plan, [], found, [], None, parts=table.parts, equal=copies)
 
 
 def _copies_of(parts: DaskParts, names: list[str]) -> Ints:

@@ -17,8 +17,8 @@ from nearkin.pairs.closure import ends_of, keys_of
 from nearkin.records.blocking import Halves, estimate_missed, join_links
 from nearkin.records.model import (
     Answered,
-    AnyWork,
     Matching,
+    Work,
     chance_wrong,
     look_reversed,
     scores_of,
@@ -70,15 +70,6 @@ def group_records(
     Notes
     -----
     O(k log k) time for each of some ten rounds, and O(n + k) memory.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from nearkin.records.decisions import group_records
-    >>> pairs = np.array([[0, 1], [1, 2], [0, 2], [2, 3]])
-    >>> none = np.empty((0, 2), dtype=int)
-    >>> group_records(5, pairs, np.array([3.0, 2.0, -9.0, 1.0]), none, none)
-    array([0, 0, 1, 1, 2])
     """
     equal = np.empty((0, 2), dtype=np.int64) if copies is None else copies
     labels = _join_known(n_records, must_link, equal, cannot_link)
@@ -198,14 +189,6 @@ def one_to_one(pairs: Ints, log_odds: Doubles) -> Mask:
     Pairs whose records are in no other are chosen at once; the others are an assignment problem, in
     which each record may also stay alone, solved by shortest augmenting paths on the sparse graph
     (R. Jonker and A. Volgenant, 1987).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from nearkin.records.decisions import one_to_one
-    >>> pairs = np.array([[0, 0], [0, 1], [1, 0]])
-    >>> one_to_one(pairs, np.array([5.0, 4.0, 3.0]))
-    array([False,  True,  True])
     """
     chosen = np.zeros(len(pairs), dtype=bool)
     worth = np.flatnonzero(log_odds > 0)
@@ -425,19 +408,16 @@ class JudgedTable:
     Attributes
     ----------
     matching : Matching
-    work : AnyWork
+    work : Work
     known : Answered
     doubt : ndarray of shape (a,)
         The chance that each answer is wrong; one that likely is, is not followed.
-    copies : int ndarray of shape (c, 2)
-        Records that are equal to another.
     """
 
     matching: Matching
-    work: AnyWork
+    work: Work
     known: Answered
     doubt: Doubles
-    copies: Ints
 
     @property
     def doubted(self) -> Mask:
@@ -500,8 +480,8 @@ class JudgedTable:
         must, cannot = sure.pairs[sure.same > 0.5], sure.pairs[sure.same < 0.5]
         n = self.work.candidates.n_records
         odds = self.log_odds - level
-        split = Answered(cannot, np.zeros(len(cannot))).among(self.copies)[0]
-        return group_records(n, self.pairs, odds, must, cannot, self.copies[~split])
+        split = Answered(cannot, np.zeros(len(cannot))).among(self.work.copies)[0]
+        return group_records(n, self.pairs, odds, must, cannot, self.work.copies[~split])
 
     def duplicates(self, level: float = 0.0) -> Duplicates:
         """Groups of records, with what can be expected of them."""
@@ -770,9 +750,9 @@ def _mean_of_others(labels: Ints, judged: JudgedTable, asked: Ints) -> Doubles:
     return np.asarray((sums / (np.bincount(at, minlength=len(found)) + _OF_NOTHING))[place.ravel()])
 
 
-def judge_table(matching: Matching, work: AnyWork, known: Answered, copies: Ints) -> JudgedTable:
+def judge_table(matching: Matching, work: Work, known: Answered) -> JudgedTable:
     """Judge the candidates of a table by what was learned elsewhere, and keep all answers."""
-    return JudgedTable(matching, work, known, np.zeros(len(known.same)), copies)
+    return JudgedTable(matching, work, known, np.zeros(len(known.same)))
 
 
 # Which pairs to ask about: matches if none is known, then doubtful pairs, and checks.
@@ -803,14 +783,6 @@ def doubtful_first(pairs: Ints, chance: Doubles, labels: Ints) -> Ints:
     -------
     int ndarray of shape (k,)
         Numbers of pairs.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from nearkin.records.decisions import doubtful_first
-    >>> pairs = np.array([[0, 1], [2, 3], [0, 2]])
-    >>> doubtful_first(pairs, np.array([0.9, 0.99, 0.2]), np.array([0, 0, 1, 1]))
-    array([2, 0, 1])
     """
     size = np.bincount(labels)
     a, b = labels[pairs].T

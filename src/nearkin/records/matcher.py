@@ -42,7 +42,6 @@ from nearkin.records.decisions import (
 )
 from nearkin.records.model import (
     Answered,
-    AnyWork,
     Work,
     collect_answers,
     compare_at_random,
@@ -532,7 +531,7 @@ class RecordMatcher(WholeState, BaseEstimator):
             raise InputError("this matcher was fitted on two tables: give table, and queries.")
         if n_neighbors > self.n_candidates:
             more = self._work(self._columns(), None, n_neighbors)
-            judged = judge_table(self.matching_, more, judged.known, more.copies)
+            judged = judge_table(self.matching_, more, judged.known)
         return judged.neighbors(n_neighbors)
 
     def same(self, left: Any, right: Any) -> Mask:
@@ -794,18 +793,18 @@ class RecordMatcher(WholeState, BaseEstimator):
         self._table = frame
         return self
 
-    def _on(self, table: Any, work: AnyWork, pairs: Any) -> Self:
+    def _on(self, table: Any, work: Work, pairs: Any) -> Self:
         matcher = copy(self)
         known = _answers(pairs, None, work)
-        matcher._judged = judge_table(self.matching_, work, known, work.copies)
+        matcher._judged = judge_table(self.matching_, work, known)
         matcher._table = table
         return matcher
 
-    def _learn(self, work: AnyWork, known: Answered) -> None:
+    def _learn(self, work: Work, known: Answered) -> None:
         seed, plan = self._seed(), self.comparisons_
         enter_step("learning how columns tell records apart")
         agreement, told = self.matching_.agreement, work.compare(known.pairs)
-        judged = JudgedTable(self.matching_, work, known, np.zeros(len(known.same)), work.copies)
+        judged = judge_table(self.matching_, work, known)
         if judged.are_reversed:
             notice(_REVERSED, TableWarning)
         for _ in range(_ROUNDS if len(work.candidates) <= _MANY else 1):
@@ -821,7 +820,7 @@ class RecordMatcher(WholeState, BaseEstimator):
             held_out[~doubted] = odds
             if len(known.same):
                 work = expand(work, self.matching_, scores_of(self.matching_, work), seed)
-            judged = JudgedTable(self.matching_, work, known, judged.doubt, work.copies)
+            judged = JudgedTable(self.matching_, work, known, judged.doubt)
             judged = judged.doubting(doubt_answers(judged, held_out))
             grown = len(work.candidates) > _GROWN * before
             if not grown and (judged.doubted == doubted).all():
@@ -848,10 +847,10 @@ class RecordMatcher(WholeState, BaseEstimator):
     ) -> JudgedTable:
         return self._judge_work(self._work(columns, side, n_best))
 
-    def _judge_work(self, work: AnyWork) -> JudgedTable:
-        return judge_table(self.matching_, work, collect_answers(_NONE, _NONE), work.copies)
+    def _judge_work(self, work: Work) -> JudgedTable:
+        return judge_table(self.matching_, work, collect_answers(_NONE, _NONE))
 
-    def _work_of(self, table: Any) -> AnyWork:
+    def _work_of(self, table: Any) -> Work:
         """Another table than that of the fit, with its candidates."""
         if not is_on_dask(table):
             return self._work(self._known(table), None)
@@ -866,10 +865,8 @@ class RecordMatcher(WholeState, BaseEstimator):
 
     def _columns(self) -> list[Column]:
         """The columns of the table of the fit, which must be in memory."""
-        work = self._judge(None).work
-        if not isinstance(work, Work):
-            return columns_given(self._table)  # which says what to do with tables on dask
-        return work.columns
+        # Those of a table on dask are not here, and what gives them says what to do.
+        return self._judge(None).work.columns or columns_given(self._table)
 
     def _known(self, table: Any) -> list[Column]:
         """The columns of a table that are compared, as they were read in the fit."""
@@ -895,7 +892,7 @@ def _sides(left: list[Column], right: list[Column]) -> Mask:
     return np.repeat([False, True], [len(left[0]), len(right[0])])
 
 
-def _answers(pairs: Any, y: Any, work: AnyWork) -> Answered:
+def _answers(pairs: Any, y: Any, work: Work) -> Answered:
     """What is said of pairs: answers, and candidates whose labels are known."""
     n = work.candidates.n_records
     if pairs is not None and not isinstance(pairs, Pairs):

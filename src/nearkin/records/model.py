@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -584,49 +584,6 @@ class Work:
         return search_beyond(used, groups, _WITHIN_MANY, seed)
 
 
-class AnyWork(Protocol):
-    """A table with its candidates wherever it is: :class:`Work` in memory, or on dask."""
-
-    @property
-    def plan(self) -> Comparisons:
-        """What is computed of two records."""
-
-    @property
-    def candidates(self) -> Candidates:
-        """Pairs that may be the same."""
-
-    @property
-    def side(self) -> Mask | None:
-        """Which of two tables each record is from."""
-
-    @property
-    def before(self) -> Doubles:
-        """Score of each candidate without answers."""
-
-    @property
-    def is_early(self) -> Mask:
-        """Which candidates were found without answers."""
-
-    @property
-    def copies(self) -> Ints:
-        """Records that are equal to another, with the first such one before them."""
-
-    def compare(self, pairs: Ints) -> Table32:
-        """Comparisons of some pairs."""
-
-    def compared(self, chosen: Ints) -> Table32:
-        """Comparisons of some candidates."""
-
-    def scored(self, matching: Matching, chosen: Ints) -> Doubles:
-        """Scores of some candidates."""
-
-    def beyond(self, groups: Ints, seed: int) -> Ints:
-        """Pairs of records of these groups and others."""
-
-
-AWork = TypeVar("AWork", bound=AnyWork)
-
-
 @dataclass(frozen=True)
 class Answered:
     """Pairs whose answer is known.
@@ -699,21 +656,19 @@ def make_work(
     return Work(plan, list(columns), found, prepare_columns(plan, used), side)
 
 
-def study_table(
-    work: AWork, seed: int, agreement: Agreement | None = None
-) -> tuple[AWork, Matching]:
+def study_table(work: Work, seed: int, agreement: Agreement | None = None) -> tuple[Work, Matching]:
     """Learn how columns agree without answers, and look for what the likely groups lead to."""
     enter_step(f"comparing {len(work.candidates):,} pairs of records")
     if agreement is None:
         agreement = _agreement_of(work, seed)
     matching = without_answers(work.plan, agreement)
-    work = replace(work, before=scores_of(matching, work))  # type: ignore[type-var]
+    work = replace(work, before=scores_of(matching, work))
     work = expand(work, matching, work.before, seed)
     early = np.ones(len(work.candidates), dtype=bool)
-    return replace(work, is_early=early), matching  # type: ignore[type-var]
+    return replace(work, is_early=early), matching
 
 
-def compare_at_random(work: AnyWork, rng: np.random.RandomState, count: int) -> Table32:
+def compare_at_random(work: Work, rng: np.random.RandomState, count: int) -> Table32:
     """Comparisons of random pairs of records."""
     links = draw_links(work.candidates.n_records, rng, count)
     if work.side is not None:
@@ -721,7 +676,7 @@ def compare_at_random(work: AnyWork, rng: np.random.RandomState, count: int) -> 
     return work.compare(np.sort(links, axis=1))
 
 
-def _agreement_of(work: AnyWork, seed: int) -> Agreement:
+def _agreement_of(work: Work, seed: int) -> Agreement:
     rng = np.random.RandomState(seed)
     n, side = work.candidates.n_records, work.side
     chosen = draw_some(len(work.candidates), rng)
@@ -738,7 +693,7 @@ def draw_some(n: int, rng: np.random.RandomState) -> Ints:
     return np.arange(n) if n <= _SAMPLE else np.sort(rng.permutation(n)[:_SAMPLE])
 
 
-def expand(work: AWork, matching: Matching, scores: Doubles, seed: int) -> AWork:
+def expand(work: Work, matching: Matching, scores: Doubles, seed: int) -> Work:
     """Further candidates: pairs within likely groups, and those of full neighbourhoods and others.
 
     Where most of the nearest others of a record are of its group already, further ones are looked
@@ -761,14 +716,14 @@ def expand(work: AWork, matching: Matching, scores: Doubles, seed: int) -> AWork
     if len(found) == len(pairs):
         return work
     old = np.isin(keys_of(found.pairs), keys_of(pairs), assume_unique=True)
-    grown = replace(work, candidates=found)  # type: ignore[type-var]
+    grown = replace(work, candidates=found)
     before = np.empty(len(found))
     before[old] = work.before
     known = without_answers(work.plan, matching.agreement)
     before[~old] = grown.scored(known, np.flatnonzero(~old))
     early = np.zeros(len(found), dtype=bool)
     early[old] = work.is_early if len(work.is_early) else True
-    return replace(grown, before=before, is_early=early)  # type: ignore[type-var]
+    return replace(grown, before=before, is_early=early)
 
 
 def score_pairs(
@@ -782,7 +737,7 @@ def score_pairs(
     return out
 
 
-def scores_of(matching: Matching, work: AnyWork) -> Doubles:
+def scores_of(matching: Matching, work: Work) -> Doubles:
     """The score of each candidate; where there are many, only of those that share enough.
 
     Those that share a rare value share enough, and so do those of likely groups.
