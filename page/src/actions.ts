@@ -72,6 +72,8 @@ export function noQuestionSentence(model: Model): string {
       : "There is no doubtful pair left: what is not answered follows from the answers, or you were unsure.";
   }
   if (model.report.value === null) return "The first questions are being chosen.";
+  if (model.report.value.version < model.state.value.version)
+    return "The next question is being chosen.";
   return "There is no question left: what is not answered follows from the answers, or you were unsure.";
 }
 

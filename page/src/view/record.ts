@@ -119,7 +119,7 @@ export function sharedScale(marks: Mark[]): HTMLElement {
 /** The name of a field; a long one has places where it may break. */
 export function fieldName(name: string): HTMLElement {
   const parts = partsOfName(name).flatMap((part) => [h("wbr"), part]);
-  return h("span", { class: "field", dir: "auto" }, ...parts.slice(1));
+  return h("span", { class: "field", dir: "auto", title: name }, ...parts.slice(1));
 }
 
 /** Shows the rest of what is shown in part. */
