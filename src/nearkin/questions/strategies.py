@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import entr, softmax
+from scipy.special import softmax
 from sklearn.cluster import KMeans
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import check_random_state
@@ -576,20 +576,15 @@ def balance_inferred(pairs: Pairs, rng: np.random.RandomState, most: int = MOST_
 
 @dataclass(frozen=True)
 class WhichQuestion:
-    r"""Which of these is it like? A row, and rows that stand for the groups that it may be in.
+    """Which of these is it like? A row, and rows that stand for the groups that it may be in.
 
     The groups shown are all known to differ from one another, so a row that is like one of them is
-    unlike the others: one answer tells as much as a run of "different" and a "same" would. With
-    :math:`P_g` the chance that the row is of group g, it is worth its entropy,
-
-    .. math:: -\sum_{g\ \mathrm{shown}} P_g \log_2 P_g - P_0 \log_2 P_0 ,
-              \qquad P_0 = 1 - \sum_{g\ \mathrm{shown}} P_g
+    unlike the others: one answer tells as much as a run of "different" and a "same" would. One that
+    is like none of them is a group of its own.
     """
 
     row: int
     shown: Ints  # one for each group, those first that the row is likelier in
-    information: float  # bits that the answer is expected to tell
-    plain: float  # bits of the answer whether the row is in the likeliest group
 
 
 def pick_which_questions(
@@ -623,16 +618,9 @@ def ask_beside_groups(
     for row in rows.tolist():
         likely = np.argsort(-chance[row], kind="stable")
         likely = likely[: min(np.count_nonzero(chance[row]), most)]
-        shown = chance[row, likely]
-        if len(shown):
-            found.append(WhichQuestion(row, stand[likely], entropy(shown), entropy(shown[:1])))
+        if len(likely):
+            found.append(WhichQuestion(row, stand[likely]))
     return found
-
-
-def entropy(chances: Doubles) -> float:
-    """Entropy in bits of an answer with these chances, where the rest is "none of them"."""
-    all_of_them = np.append(chances, max(0.0, 1 - float(chances.sum())))
-    return float(entr(all_of_them).sum() / np.log(2))
 
 
 def find_typical(scene: Scene, group: int) -> int:

@@ -31,17 +31,15 @@ from nearkin.studio.records import StudioRecords
 # How many are chosen at a time, so that the next one is there at once.
 N_QUESTIONS = 12
 # By what pairs are chosen, see nearkin.suggest_pairs; and which rows are to be placed, in turn.
-# Rows at random are those that the metric is judged by; the farthest teach most. On other data than
-# digits, every other row at random lost nothing that could be seen.
+# Rows at random are those that the metric is judged by; the farthest teach most, and soonest find
+# groups that nobody has seen.
 _STRATEGY = "consolidate"
-_TURNS: tuple[Choice, ...] = ("random", "far")
+_TURNS: tuple[Choice, ...] = ("random", "far", "far", "far")
 # After so many answers in a row that found nothing alike, something likely is asked.
 _LONGEST_RUN = 5
 # Likely questions are looked for if it may come to that within so many answers: these may come
 # faster than questions are chosen anew.
 _SOON = 2
-# A question beside several groups takes longer to read: it must tell so many times as much.
-_WORTH = 1.05
 # Every so many answers, one is asked for that follows from the others.
 CHECK_EVERY = 17
 # So many answers before that, it is chosen.
@@ -190,7 +188,7 @@ def _find_likely(scene: Scene, most_shown: int, rng: np.random.RandomState) -> l
     if near and np.linalg.norm(scene.Z[near[0].row] - scene.Z[near[0].shown[0]]) < scene.threshold:
         return near
     pairs = pick_by_likeness(scene, 1, rng)
-    return [WhichQuestion(int(i), np.array([j]), 1.0, 1.0) for i, j in pairs.tolist()]
+    return [WhichQuestion(int(i), np.array([j])) for i, j in pairs.tolist()]
 
 
 def _choose_which_questions(
@@ -216,12 +214,7 @@ def _choose_which_questions(
         if which is not None:
             asked.add(which.row)
             sought = choose != "random"
-            yield WhichAsked(int(rows[which.row]), rows[_choose_shown(which)], sought)
-
-
-def _choose_shown(which: WhichQuestion) -> Ints:
-    """Return the rows to show, or the likeliest alone if the others add next to no information."""
-    return which.shown if which.information > _WORTH * which.plain else which.shown[:1]
+            yield WhichAsked(int(rows[which.row]), rows[which.shown], sought)
 
 
 def _choose_check(known: Knowledge, learned: TaughtMetric, rng: np.random.RandomState) -> Ints:
