@@ -140,11 +140,6 @@ export interface Known {
 }
 
 export interface Quality {
-  auc: number | null;
-  euclidean_auc: number | null;
-  error: number | null;
-  /** By which it is judged. */
-  n_records: number;
   /** Value and ends of the 90 % interval of auc, euclidean_auc, precision, recall and f1; empty where unknown. */
   figures: Record<string, Estimate>;
   enough: boolean;

@@ -79,9 +79,8 @@ function summary(model: Model): string {
   }
   const report = model.report.value;
   if (report === null) return "";
-  const { enough, auc, figures } = report.quality;
-  const isTold = enough && figures.auc !== undefined && figures.auc[2] - figures.auc[1] <= WIDEST;
-  if (!isTold || auc === null) return "Too early to say how good it is.";
+  const [auc, low, high] = report.quality.figures.auc ?? [0, 0, 1];
+  if (high - low > WIDEST) return "Too early to say how good it is.";
   const { gain } = report.outlook;
   const about = `About ${auc.toFixed(2)}`;
   if (gain === null) return `${about}.`;
