@@ -54,9 +54,6 @@ export interface State {
   n_same: number;
   n_different: number;
   n_unsure: number;
-  /** Pairs that answers speak of. */
-  n_must_link: number;
-  n_cannot_link: number;
   can_undo: boolean;
   can_redo: boolean;
   conflicts: number;
@@ -80,7 +77,6 @@ export interface State {
 
 export interface GroupsState extends State {
   n_pairs: number;
-  n_possible: number;
 }
 
 export type ColouringKind = "categories" | "numbers";
