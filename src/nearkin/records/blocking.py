@@ -551,14 +551,7 @@ def search_beyond(columns: Sequence[Column], groups: Ints, n_best: int, seed: in
     """Pairs of like records that are not of the same group.
 
     Where all that are nearest to a record are of its group, others are looked for beyond these.
-
-    Parameters
-    ----------
-    columns : list of Column
-    groups : int ndarray of shape (n,)
-        0 for records that are in none.
-    n_best, seed : int
-        As of :func:`candidates_of`.
+    Records whose group is 0 are in none.
     """
     first = first_of_equal(columns)
     alone = np.flatnonzero(first == np.arange(len(first)))
@@ -603,14 +596,8 @@ def unite_candidates(
 ) -> Candidates:
     """Pairs that met in orders and those that share a rare value, each once, in order.
 
-    Parameters
-    ----------
-    found : Candidates
-        That met in orders.
-    by_column : list of int64 ndarray
-        Of each column, as :func:`nearkin.records.blocking.pairs_of_rare_values` gives them.
-    overlaps : callable
-        Of pairs that did not meet in orders.
+    The latter are as :func:`pairs_of_rare_values` gives them, of each column; ``overlaps`` gives
+    those of pairs that did not meet.
     """
     of_orders = keys_of(found.pairs)
     keys = sort_distinct(np.concatenate([of_orders, *by_column]))
@@ -642,13 +629,7 @@ def overlaps(grams: Grams, pairs: Ints) -> Halves:
 def with_copies(found: Candidates, first: Ints, side: Mask | None) -> Candidates:
     """Candidates among all records, from those among records that differ.
 
-    Parameters
-    ----------
-    found : Candidates
-        Of the records that are no copies, by their numbers among these.
-    first : int64 ndarray of shape (n,)
-        For each record the first one that is equal to it.
-    side : bool ndarray of shape (n,) or None
+    Of each record ``first`` is the first one that is equal to it.
     """
     is_copy = first != np.arange(len(first))
     copies = np.flatnonzero(is_copy)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from zlib import crc32
 
@@ -59,6 +60,8 @@ _LONG, _SPACED = 12.0, 0.3
 _MOST_LETTERS, _MOST_BYTES = 100, 2000
 _BLOCK = 1 << 14
 _NO_TOKENS = np.full(_BUCKETS, 0.5)
+# Similarities of texts, as rapidfuzz names them.
+_LETTERS, _EDITS = "JaroWinkler", "OSA"
 # Records whose texts tell how long these are.
 _SAMPLE = 20_000
 
@@ -349,12 +352,7 @@ def refuse_absent(plan: Comparisons, columns: Sequence[Column]) -> None:
 
 
 def compare_pairs(plan: Comparisons, table: Sequence[Prepared], pairs: Ints) -> Table32:
-    """Compare pairs of records of a table.
-
-    Returns
-    -------
-    float32 ndarray of shape (k, len(plan.names))
-    """
+    """Compare pairs of records of a table: an array of shape (k, len(plan.names))."""
     i, j = np.asarray(pairs, dtype=np.int64).T
     out = np.empty((len(i), len(plan.names)), dtype=np.float32)
     for column, values, place in zip(plan.columns, table, plan.places, strict=True):
@@ -437,30 +435,19 @@ def _buckets(texts: list[str]) -> Ints:
     return np.fromiter(hashes, dtype=np.int64, count=len(texts)) % _BUCKETS
 
 
-def _text_similarity(scorer: Callable[[Any], Any]) -> Callable[..., Table32]:
-    """A similarity of texts by rapidfuzz, 1 for equal ones and −1 for missing ones."""
-
-    def part(
-        column: ColumnComparison | None,
-        values: Prepared,
-        i: Ints,
-        j: Ints,
-        there: Mask,
-        equal: Mask,
-    ) -> Table32:
-        del column
-        out = np.full(len(i), MISSING, dtype=np.float32)
-        out[equal] = 1
-        open_ = there & ~equal
-        out[open_] = similarity(scorer, values.texts[i[open_]], values.texts[j[open_]])
-        return out
-
-    return part
-
-
-def similarity(
-    scorer: Callable[[Any], Any], left: NDArray[np.object_], right: NDArray[np.object_]
+def _compare_texts(
+    scorer: str, column: Any, values: Prepared, i: Ints, j: Ints, there: Mask, equal: Mask
 ) -> Table32:
+    """A similarity of texts by rapidfuzz, 1 for equal ones and −1 for missing ones."""
+    del column
+    out = np.full(len(i), MISSING, dtype=np.float32)
+    out[equal] = 1
+    open_ = there & ~equal
+    out[open_] = _similarity(scorer, values.texts[i[open_]], values.texts[j[open_]])
+    return out
+
+
+def _similarity(scorer: str, left: NDArray[np.object_], right: NDArray[np.object_]) -> Table32:
     """Similarities of texts, each with the one in the same place, on all cores."""
     with explain_missing_package("comparing records needs rapidfuzz", "records"):
         import rapidfuzz
@@ -469,39 +456,22 @@ def similarity(
     found = rapidfuzz.process.cpdist(
         left.tolist(),
         right.tolist(),
-        scorer=scorer(rapidfuzz),
+        scorer=getattr(rapidfuzz.distance, scorer).normalized_similarity,
         dtype=np.float32,
         workers=min(cpu_count(), 1 + len(left) // 10_000),
     )
     return np.asarray(found)
 
 
-def _letters(rapidfuzz: Any) -> Any:
-    return rapidfuzz.distance.JaroWinkler.normalized_similarity
-
-
-def _edits(rapidfuzz: Any) -> Any:
-    return rapidfuzz.distance.OSA.normalized_similarity
-
-
-def _token_similarity(which: str) -> Callable[..., Table32]:
+def _compare_lists(
+    which: str, column: Any, values: Prepared, i: Ints, j: Ints, there: Mask, equal: Mask
+) -> Table32:
     """Cosine of the words or trigrams of two cells, 1 for equal ones and −1 for missing ones."""
-
-    def part(
-        column: ColumnComparison | None,
-        values: Prepared,
-        i: Ints,
-        j: Ints,
-        there: Mask,
-        equal: Mask,
-    ) -> Table32:
-        del column
-        found = _compare_tokens(getattr(values, which), i, j)[0]
-        found[equal] = 1
-        found[~there] = MISSING
-        return found
-
-    return part
+    del column
+    found = _compare_tokens(getattr(values, which), i, j)[0]
+    found[equal] = 1
+    found[~there] = MISSING
+    return found
 
 
 def _near(
@@ -537,17 +507,17 @@ def _swapped(first: Prepared, second: Prepared, i: Ints, j: Ints) -> Table32:
     there &= (second.codes[i] > 0) & (first.codes[j] > 0)
     i, j = i[there], j[there]
     out[there] = np.minimum(
-        similarity(_letters, first.texts[i], second.texts[j]),
-        similarity(_letters, second.texts[i], first.texts[j]),
+        _similarity(_LETTERS, first.texts[i], second.texts[j]),
+        _similarity(_LETTERS, second.texts[i], first.texts[j]),
     )
     return out
 
 
 _PARTS: dict[str, Callable[..., Any]] = {
-    "letters": _text_similarity(_letters),
-    "edits": _text_similarity(_edits),
-    "words": _token_similarity("words"),
-    "grams": _token_similarity("grams"),
+    "letters": partial(_compare_texts, _LETTERS),
+    "edits": partial(_compare_texts, _EDITS),
+    "words": partial(_compare_lists, "words"),
+    "grams": partial(_compare_lists, "grams"),
     "near": _near,
     "rarity": _rarity,
     "missing": _missing,
@@ -565,15 +535,7 @@ def are_columns(table: Any) -> bool:
 def columns_given(
     table: Any, kinds: Mapping[str, str] | None = None, dates: Order | None = None
 ) -> list[Column]:
-    """The columns of a table.
-
-    Parameters
-    ----------
-    table : data frame, dict of lists, or list of Column
-    kinds : mapping, optional
-        What columns hold, where it is stated.
-    dates : {"day first", "month first", "year first"}, optional
-    """
+    """The columns of a table: of a data frame, a dict of lists, or a list of such columns."""
     if not are_columns(table):
         _refuse_dask(table)
         columns = read_columns(table, kinds, dates)
@@ -598,14 +560,6 @@ def columns_known(
     """The columns of a table that are known from another one, read as they were there.
 
     Columns that are not there are left out, and so are all others.
-
-    Parameters
-    ----------
-    table : data frame, dict of lists, or list of Column
-    kinds : mapping
-        What columns hold, by their names.
-    orders : mapping
-        Of day, month and year, where that is known.
     """
     if are_columns(table):
         return [column for column in columns_given(table) if column.name in kinds]
@@ -624,11 +578,6 @@ def columns_of_both(
     """The columns that two tables have in common, in the order of the first.
 
     What a column holds is recognised in each table, and by the cells of both where that differs.
-
-    Parameters
-    ----------
-    left, right, kinds, dates
-        As of :func:`columns_given`.
     """
     if are_columns(left) or are_columns(right):
         return columns_given(left, kinds, dates), columns_given(right, kinds, dates)

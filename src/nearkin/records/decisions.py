@@ -444,7 +444,7 @@ class JudgedTable:
     def chances(self) -> Doubles:
         """The chance of each candidate to be the same; 0 or 1 if that was answered."""
         chance = np.asarray(expit(self.scores))
-        found, same = self._some(~self.doubted).among(self.pairs)
+        found, same = self.followed.among(self.pairs)
         chance[found] = same
         return chance
 
@@ -452,13 +452,14 @@ class JudgedTable:
     def log_odds(self) -> Doubles:
         """Of each candidate, with its answer if that does not look wrong."""
         odds = self.scores.copy()
-        sure = self._some(~self.doubted)
-        found, same = sure.among(self.pairs)
+        found, same = self.followed.among(self.pairs)
         odds[found] = _KNOWN * (2 * same - 1)
         return odds
 
-    def _some(self, chosen: Mask) -> Answered:
-        return Answered(self.known.pairs[chosen], self.known.same[chosen])
+    @cached_property
+    def followed(self) -> Answered:
+        """Answers that do not look wrong."""
+        return Answered(self.known.pairs[~self.doubted], self.known.same[~self.doubted])
 
     @cached_property
     def open(self) -> Mask:
@@ -476,7 +477,7 @@ class JudgedTable:
 
     def groups(self, level: float = 0.0) -> Ints:
         """Number the things that records are of."""
-        sure = self._some(~self.doubted)
+        sure = self.followed
         must, cannot = sure.pairs[sure.same > 0.5], sure.pairs[sure.same < 0.5]
         n = self.work.candidates.n_records
         odds = self.log_odds - level
@@ -541,9 +542,8 @@ class JudgedTable:
         best = one_to_one(self._sides(), self.log_odds + _LEAST_ODDS)
         shift = 0.0
         if self.were_asked:
-            sure = self._some(~self.doubted)
-            asked = best & sure.among(self.pairs)[0]
-            _, same = sure.among(self.pairs[asked])
+            asked = best & self.followed.among(self.pairs)[0]
+            _, same = self.followed.among(self.pairs[asked])
             shifts = np.linspace(0, _LEAST_ODDS, 41)
             odds = self.scores[asked] + shifts[:, None]
             rate = self.matching.error_rate

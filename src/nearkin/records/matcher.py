@@ -772,6 +772,9 @@ class RecordMatcher(WholeState, BaseEstimator):
         self.orders_ = {column.name: column.order for column in columns if column.order}
         self.comparisons_ = comparisons_of(columns)
         found = make_work(self.comparisons_, columns, self.n_candidates, side, self._seed())
+        return self._study(table, found, pairs, y)
+
+    def _study(self, table: Any, found: Work, pairs: Any, y: Any) -> Self:
         work, self.matching_ = study_table(found, self._seed())
         self._learn(work, _answers(pairs, y, work))
         self._table = table
@@ -788,10 +791,7 @@ class RecordMatcher(WholeState, BaseEstimator):
         self.orders_ = dict(table.orders)
         self.comparisons_ = table.comparisons()
         found = work_on_dask(table, self.comparisons_, self.n_candidates, self._seed())
-        work, self.matching_ = study_table(found, self._seed())
-        self._learn(work, _answers(pairs, y, work))
-        self._table = frame
-        return self
+        return self._study(frame, found, pairs, y)
 
     def _on(self, table: Any, work: Work, pairs: Any) -> Self:
         matcher = copy(self)

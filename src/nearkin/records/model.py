@@ -387,7 +387,10 @@ def learn_matching(
         np.arange(len(rows)) < n,
         np.append(np.zeros(len(rows) - len(more)), stands_for),
     )
-    rising = _rising(plan)
+    # All but missing cells may only speak for a match.
+    rising = np.concatenate(
+        [np.arange(count_features(len(c.parts)), 0, -1) > 1 for c in plan.columns]
+    )
     found, error = _fit(lesson._replace(share=0 * lesson.share), rising)
     if len(more):
         likely = expit(_predict(found, lesson.features, lesson.before))
@@ -424,39 +427,25 @@ def _features(plan: Comparisons, compared: Table32, agreement: Agreement) -> Dou
     return np.column_stack(parts).astype(np.float64)
 
 
-def _rising(plan: Comparisons) -> Mask:
-    """Which features may only speak for a match: all but missing cells."""
-    found: list[bool] = []
-    for column in plan.columns:
-        found += [True] * (count_features(len(column.parts)) - 1) + [False]
-    return np.array(found)
-
-
 def _predict(found: Doubles, features: Doubles, before: Doubles) -> Doubles:
     return np.asarray(features @ found[:-2] + found[-2] * before + found[-1])
 
 
 def _fit(lesson: Lesson, rising: Mask) -> tuple[Doubles, float]:
     """Weights, trust and offset; and the rate of wrong answers, if it is not given."""
-    rate = _WRONG / (_WRONG + _RIGHT)
+    rate, answers = _WRONG / (_WRONG + _RIGHT), lesson.take(np.flatnonzero(lesson.is_answer))
     found = np.append(np.zeros(lesson.features.shape[1]), [1.0, 0.0])
     # Where no answer is taken to be wrong, there is one best; from there others are looked for.
     found = _climb_with_rate(lesson, rising, 0.0, found)
     for _ in range(_ERROR_ROUNDS):
         found = _climb_with_rate(lesson, rising, rate, found)
-        wrong = _chance_wrong(lesson, found, rate)
+        odds = _predict(found, answers.features, answers.before)
+        wrong = chance_wrong(odds, answers.target, rate)
         before, rate = rate, (wrong.sum() + _WRONG) / (len(wrong) + _WRONG + _RIGHT)
         rate = float(min(rate, _MOST_WRONG))
         if abs(rate - before) < 1e-3:
             break
     return found, rate
-
-
-def _chance_wrong(lesson: Lesson, found: Doubles, rate: float) -> Doubles:
-    """The chance that each answer is wrong."""
-    some = lesson.is_answer
-    odds = _predict(found, lesson.features[some], lesson.before[some])
-    return chance_wrong(odds, lesson.target[some], rate)
 
 
 def chance_wrong(odds: Doubles, same: Doubles, rate: float) -> Doubles:

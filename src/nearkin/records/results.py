@@ -265,13 +265,6 @@ def canonical_rows(table: Any, labels: Ints) -> Any:
     data frame, dict of lists or array
         As the table is, with cells as they are there, in the order of the labels. A dict of arrays
         for a list of Column.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from nearkin.records.results import canonical_rows
-    >>> canonical_rows({"name": ["Ann", "ANN ", "Bo"], "size": [None, 7, 8]}, np.array([0, 0, 1]))
-    {'name': ['Ann', 'Bo'], 'size': [7, 8]}
     """
     if are_columns(table):
         return {one.name: one.values[_chosen(one.name, one.values, labels)] for one in table}
