@@ -515,7 +515,7 @@ def _find_pictures(
     folder = path.resolve() if pictures.holds_pictures(path) else path.resolve().parent
     found = pictures.FilePictures(names, folder)
     first = [row for row, name in enumerate(names[:20]) if name]
-    missing = [row for row in first if found.image(row) is None]
+    missing = [row for row in first if isinstance(found.image(row), str)]
     if missing and len(missing) == len(first):
         say(
             f"note: {names[missing[0]]!r} and the {len(missing) - 1} images after it are not found "

@@ -98,11 +98,8 @@ _FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF", "PPM")
 class Pictures(Protocol):
     """Pictures of records, by row number."""
 
-    def image(self, row: int, side: int = LONGEST_SIDE) -> Image | None:
-        """Bytes and media type of a row's picture of at most ``side`` pixels, or None if none."""
-
-    def problem(self, row: int) -> str:
-        """Explain in a sentence why a row has no picture."""
+    def image(self, row: int, side: int = LONGEST_SIDE) -> Image | str:
+        """A row's picture of at most ``side`` pixels, or a sentence why there is none."""
 
 
 @dataclass(frozen=True)
@@ -141,7 +138,7 @@ class PixelPictures:
         """Smallest and largest value of X, drawn white and black."""
         return float(self.X.min()), float(self.X.max())
 
-    def image(self, row: int, side: int = LONGEST_SIDE) -> Image | None:
+    def image(self, row: int, side: int = LONGEST_SIDE) -> Image | str:
         """Bytes and media type of a row's picture, its longer side at most ``side`` pixels."""
         low, high = self._range
         grey = (self.X[row].reshape(self.shape) - low) / ((high - low) or 1.0)
@@ -150,10 +147,6 @@ class PixelPictures:
         if times > 1:  # each pixel a square, not blurred
             picture = picture.resize((times * picture.width, times * picture.height), 0)
         return _encode(picture, "PNG")
-
-    def problem(self, row: int) -> str:
-        """Return a sentence that no page shows, since every row has a picture."""
-        return "There is no picture."
 
 
 @dataclass(frozen=True)
@@ -174,26 +167,17 @@ class FilePictures:
     def __post_init__(self) -> None:
         _import_pillow()
 
-    def image(self, row: int, side: int = LONGEST_SIDE) -> Image | None:
-        """Bytes and media type of a row's picture, its longer side at most ``side`` pixels.
+    def image(self, row: int, side: int = LONGEST_SIDE) -> Image | str:
+        """A row's picture, its longer side at most ``side`` pixels.
 
-        None if the file is missing, broken or too large to open.
+        Or a sentence that says why there is none: the file is missing, broken or too large to open.
         """
-        path = self._find_file(self.names[row])
-        return None if path is None else self._open(path, side)[0]
-
-    def problem(self, row: int) -> str:
-        """Explain in a sentence why a row has no picture; empty if it has one."""
         name = self.names[row]
         if not isinstance(name, str) or not name:
             return "This record names no picture."
         path = self._find_file(name)
         if path is None:
             return f"The picture {name[:100]} is not there."
-        return self._open(path, LONGEST_SIDE)[1]
-
-    def _open(self, path: Path, side: int) -> tuple[Image | None, str]:
-        """Read a file and shrink its picture; None and a sentence of explanation if that fails."""
         pillow = _import_pillow()
         broken = (OSError, ValueError, SyntaxError, EOFError)
         try:
@@ -204,17 +188,17 @@ class FilePictures:
                 sides = [one for one in SIDES if one <= side] or [side]
                 fitting = [s for s in sides if bytes_to_open(picture, path, s) <= _MOST_BYTES]
                 if not fitting:
-                    return None, f"The picture {path.name} is too large to open: {size} pixels."
+                    return f"The picture {path.name} is too large to open: {size} pixels."
                 kind = "JPEG" if side > LONGEST_SIDE and picture.format in _LOSSY else "PNG"
-                return _shrink(picture, max(fitting), kind), ""
+                return _shrink(picture, max(fitting), kind)
         except pillow.DecompressionBombError:  # at the sight of its header
-            return None, f"The picture {path.name} is too large to open: it has too many pixels."
+            return f"The picture {path.name} is too large to open: it has too many pixels."
         except (*broken, Warning):  # a warning if the program has made errors of them
-            return None, f"The picture {path.name} cannot be read: it is broken, or no picture."
+            return f"The picture {path.name} cannot be read: it is broken, or no picture."
 
-    def _find_file(self, name: Any) -> Path | None:
+    def _find_file(self, name: str) -> Path | None:
         """Path of a file by its name; None if it is missing or outside the folder."""
-        if not isinstance(name, str) or not name or "\0" in name:
+        if "\0" in name:
             return None
         folder = Path(os.path.realpath(self.folder))
         try:
@@ -319,19 +303,19 @@ def read_pictures(folder: Path) -> PictureFolder:
     pictures = FilePictures(names, folder)
     with ThreadPoolExecutor(min(_MOST_THREADS, os.cpu_count() or 1)) as pool:
         greys = list(pool.map(lambda row: _read_greys(pictures, row), range(len(names))))
-    read = [row for row, found in enumerate(greys) if found is not None]
+    read = [row for row, found in enumerate(greys) if not isinstance(found, str)]
     X = np.array([greys[row] for row in read], dtype=np.float32).reshape(len(read), SIDE * SIDE)
-    problems = {name: pictures.problem(row) for row, name in enumerate(names) if greys[row] is None}
+    problems = {name: one for name, one in zip(names, greys, strict=True) if isinstance(one, str)}
     return PictureFolder([names[row] for row in read], X, problems)
 
 
-def _read_greys(pictures: FilePictures, row: int) -> Floats | None:
-    """Read a picture as 256 grey values from 0 to 1; None if it cannot be read."""
+def _read_greys(pictures: FilePictures, row: int) -> Floats | str:
+    """Read a picture as 256 grey values from 0 to 1, or say why it cannot be read."""
     from PIL import Image
 
     found = pictures.image(row)
-    if found is None:
-        return None
+    if isinstance(found, str):
+        return found
     with Image.open(io.BytesIO(found[0])) as picture:
         seen = picture.convert("RGBA")  # what is behind it is white, as on the page by day
         seen = Image.alpha_composite(Image.new("RGBA", seen.size, "white"), seen)

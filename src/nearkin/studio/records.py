@@ -830,15 +830,10 @@ class StudioRecords:
             for name in self.compared
         }
 
-    def image(self, row: int, side: int = LONGEST_SIDE) -> Image | None:
-        """Bytes and media type of a row's picture of at most ``side`` pixels, or None."""
+    def image(self, row: int, side: int = LONGEST_SIDE) -> Image | str:
+        """A row's picture of at most ``side`` pixels, or a sentence why there is none."""
         row = self.check_row(row)
-        return None if self.pictures is None else self.pictures.image(row, side)
-
-    def picture_problem(self, row: int) -> str:
-        """Explain in a sentence why a row has no picture."""
-        row = self.check_row(row)
-        return "There are no pictures." if self.pictures is None else self.pictures.problem(row)
+        return "There are no pictures." if self.pictures is None else self.pictures.image(row, side)
 
     def check_row(self, row: int) -> int:
         """Return a row number as an int; raise if there is no such row."""

@@ -464,12 +464,7 @@ class Room:
     async def image(self, row: int, side: int) -> Image | str:
         """Read a row's picture in a thread: bytes and media type, or why there is none."""
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._pictures, self._image, row, side)
-
-    def _image(self, row: int, side: int) -> Image | str:
-        """Read a row's picture, or say why there is none."""
-        found = self.lesson.records.image(row, side)
-        return self.lesson.records.picture_problem(row) if found is None else found
+        return await loop.run_in_executor(self._pictures, self.lesson.records.image, row, side)
 
     async def greet(self, mailbox: Mailbox) -> None:
         """Send a new tab the state, layout, report and review of this moment."""
