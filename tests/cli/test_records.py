@@ -589,3 +589,33 @@ def test_long_work_says_how_far_it_is(run, people, monkeypatch):
     err = run(*GROUPS).err
     assert "looking for records that may be the same (0 s, 50% done)" in err
     assert re.search(r"comparing [\d,]+ pairs of records \(\d s, 0% done\)", err)
+
+
+def test_all_rows_and_all_candidates_can_be_written(run, people, tmp_path):
+    every = run(*GROUPS, "--all").records
+    assert list(every[0]) == ["group", *people.header]
+    assert [[row[name] for name in people.header] for row in every] == people.rows
+    groups = {}
+    for one in run(*GROUPS).records:
+        groups.setdefault(one["group"], set()).add(one["id"])
+    of_each = {}
+    for one in every:
+        of_each.setdefault(one["group"], set()).add(one["id"])
+    assert [ids for ids in of_each.values() if len(ids) > 1] == [*groups.values()]
+    compared = run(*GROUPS, "--candidates", "--why").records
+    says = [f"says {name}" for name in ("any two", *people.header[1:])]
+    assert list(compared[0]) == ["left", "right", "chance", *says]
+    told = {line.strip() for line in (tmp_path / "answers.csv").read_text().splitlines()}
+    for one in compared[:200]:
+        odds = sum(float(one[name]) for name in says)
+        if not any({one["left"], one["right"]} <= {*line.split(",")} for line in told):
+            assert float(one["chance"]) == pytest.approx(1 / (1 + np.exp(-odds)), abs=1e-4)
+    write_csv(tmp_path / "b.csv", people.header, [[f"q{r[0]}", *r[1:]] for r in people.rows[:40]])
+    links = run("link", "people.csv", "b.csv", "--id", "id", "--why").records
+    pairs = run("link", "people.csv", "b.csv", "--id", "id", "--candidates").records
+    assert {(x["left"], x["right"]) for x in links} < {(x["left"], x["right"]) for x in pairs}
+    assert all(one["left"].startswith("p") and one["right"].startswith("qp") for one in pairs)
+    assert says[1] in links[0]
+    err = run(*GROUPS, "--all", "--canonical", status=2).err
+    assert "--all, --candidates and --canonical: give one of them" in err
+    assert "--why: say --candidates too" in run(*GROUPS, "--why", status=2).err

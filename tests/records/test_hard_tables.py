@@ -250,6 +250,13 @@ def test_a_register_of_persons_is_matched_without_answers():
     assert links.recall.more > 0
 
 
+def test_ten_million_pairs_of_one_block_are_no_group():
+    n = 4500
+    matcher = fit({"name": random_words(n), "town": ["bonn"] * n})
+    assert not matcher.duplicates().groups
+    assert matcher.report_.n_candidates < 20 * n
+
+
 def test_many_people_are_not_taken_for_few():
     table, person = nk.datasets.make_records(8000, random_state=0)
     table = {**table, "born": [None if one is None else f"d{one}" for one in table["born"]]}
