@@ -11,7 +11,14 @@ from benchmarks.record import Table, Text
 from benchmarks.records.ablation import WHOLE
 from benchmarks.records.data import DATA, TUNED
 from benchmarks.records.rivals import LIMIT
-from benchmarks.records.rounds import ALL_PROTOCOLS, N_ANSWERS, PROTOCOLS
+from benchmarks.records.rounds import (
+    ALL_PROTOCOLS,
+    N_ANSWERS,
+    ONE_WRONG,
+    PROTOCOLS,
+    SOME_WRONG,
+    SUGGESTED,
+)
 
 OURS = "RecordMatcher"
 Row = dict[str, Any]
@@ -25,6 +32,7 @@ _STATED = (
     "Of all runs on tables to report on: how often a figure was stated at all, instead of a number "
     "of further questions, and how often its 90 % interval held the truth."
 )
+_COSTS = "Beside the same number of right answers to own questions, in the same draws."
 _RIVALS = (
     "The first draw, told the same answers. Suggested questions are those that RecordMatcher chose "
     "for itself, which favours it; random ones are half of the same, other than candidates are. "
@@ -79,6 +87,9 @@ def tables(rows: list[Row]) -> list[Table | Text]:
         ),
         Text(_STATED),
     ]  # fmt: skip
+    if costs := list(_costs(cells)):
+        columns = ["records", "5 % of 100 answers", "draws", "the first of 50 answers", "draws"]
+        parts += [Table("F1 that wrong answers cost", columns, costs), Text(_COSTS)]
     if compared:
         columns = ["records", "answers", "", "", "F1", "precision", "recall", "B-cubed F1", "s"]
         parts += [Table("Beside other packages", columns, compared, n_words=4), Text(_RIVALS)]
@@ -128,6 +139,22 @@ def _held(protocol: str, n: int, of: list[Row]) -> list[str]:
 def holds(row: Row, name: str) -> bool:
     """Whether the truth, which is stored rounded, is in a stated interval."""
     return bool(row[f"{name}_low"] - 1e-5 <= row[name] <= row[f"{name}_high"] + 1e-5)
+
+
+def _costs(rows: list[Row]) -> Iterator[list[str]]:
+    """What wrong answers cost each table, in the mean over draws that were measured both ways."""
+    f1 = {(r["data"], r["protocol"], r["n_answers"], r["seed"]): r["f1"] for r in rows}
+    for data in DATA:
+        shown = []
+        for protocol, n in ((SOME_WRONG, 100), (ONE_WRONG, 50)):
+            lost = [
+                f1[data, SUGGESTED, n, seed] - found
+                for (of, how, told, seed), found in f1.items()
+                if (of, how, told) == (data, protocol, n) and (data, SUGGESTED, n, seed) in f1
+            ]
+            shown += [f"{np.mean(lost):.4f}", str(len(lost))] if lost else ["", ""]
+        if any(shown):
+            yield [f"{data} *" if data in TUNED else data, *shown]
 
 
 def _beside(rows: list[Row]) -> Iterator[list[str]]:
