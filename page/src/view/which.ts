@@ -12,8 +12,8 @@ import { badge, contactSheet } from "./legend";
 import { CARD_PX, largePicture } from "./picture";
 import { fieldList, recordName, sharedScale } from "./record";
 
-/** Of a group of pictures: so many of it. */
-const SHOWN = 3;
+/** Of a group of pictures: so many of it, of few groups and of more. */
+const SHOWN = [3, 2];
 /** So few groups have more room each. */
 const FEW = 4;
 /** Characters of an example. */
@@ -110,7 +110,10 @@ function option(
       badge(group.number),
       !(pictured && title === group.name && !group.named) &&
         h("span", { class: "which-name", text: title, dir: "auto" }),
-      contactSheet(model, [row, ...others].slice(0, SHOWN)) ?? gist,
+      contactSheet(
+        model,
+        [row, ...others].slice(0, SHOWN[Number((question.rows ?? []).length > FEW)]),
+      ) ?? gist,
     ),
   );
 }
