@@ -300,3 +300,13 @@ def test_answers_drawn_by_what_they_are_do_not_make_matches_of_doubtful_pairs():
     some = np.concatenate([np.flatnonzero(same)[:50], np.flatnonzero(~same)[:50]])
     matcher.teach(told(pairs[some], same[some], len(person)))
     assert quality(matcher.duplicates().labels, person)["f1"] > 0.8
+
+
+def test_answers_without_any_match_make_large_groups_no_smaller():
+    table, thing = organisations(120, 60, 3, one_column=False)
+    matcher = fit(table)
+    before = quality(matcher.duplicates().labels, thing)["f1"]
+    pairs = np.random.RandomState(0).permutation(matcher.candidates()[0])
+    differ = pairs[thing[pairs[:, 0]] != thing[pairs[:, 1]]][:50]
+    matcher.teach(nk.Pairs([], differ, n_rows=len(thing)))
+    assert quality(matcher.duplicates().labels, thing)["f1"] > before - 0.02
