@@ -260,7 +260,8 @@ class GeometryAware(MetricMixin, BaseEstimator):
         ``"spectral"``: sums of smooth functions, the smoother the more weight. New rows get their
         coordinates from their nearest training rows.
         ``"data_dependent"``: a kernel bent by a penalty on what is rough on the graph, along the
-        functions of it that are smoothest. It is a kernel for new rows by its own nature.
+        functions of it that are smoothest. New rows get their coordinates from their nearest
+        landmarks.
         ``"rbf"``: no graph, but an rbf kernel whose width is learned.
     n_vectors : int, default=20
         Smooth functions; all that there are if that is less. In the data-dependent family those of
@@ -306,7 +307,7 @@ class GeometryAware(MetricMixin, BaseEstimator):
     n_components : int or None, default=None
         Keep this many axes of the learned configuration, those of largest variance.
     n_neighbors : int, default=5
-        Nearest training rows that a new row is composed of (spectral family).
+        Nearest training rows or landmarks that a new row is composed of (not in the rbf family).
     scale : bool, default=False
         Divide columns by their spreads first, as in :class:`Euclidean`.
     random_state : int, RandomState or None, default=None
@@ -504,7 +505,7 @@ class GeometryAware(MetricMixin, BaseEstimator):
         if self.n_landmarks is None and X.shape[0] > _MOST_LANDMARKS:
             few.n_landmarks = _MOST_LANDMARKS
         space = find_feature_space(few, X, links.points, rank_tol, rng)
-        extension = space.extension("nystroem", self.n_neighbors)
+        extension = space.extension("local", self.n_neighbors)
         directions = space.weighted_directions[:, : max(1, _MOST_NUMBERS // X.shape[0])]
         Phi = extension.embed(X, directions).astype(np.float64)
         # Of the kernel only where it is smoothest along the graph: that subspace, as it lies in S.
