@@ -27,8 +27,8 @@ from nearkin.spaces.linalg import fix_signs
 
 # ρ, as a share of the mean squared length of coordinates times the mean degree. Chosen on MNIST and
 # optdigits (benchmarks/papers/lu2009_geometry_aware), where three times as much and a third differ
-# by half a point of errors in the mean.
-_NORM_SHARE = 0.01
+# by a tenth of a point of errors in the mean.
+_NORM_SHARE = 0.001
 # Columns of Φ that are multiplied with L at a time: bounds memory.
 _BLOCK = 100
 # A function that varies by no more than this share of the one that varies most is rounding.
