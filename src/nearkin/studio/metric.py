@@ -51,9 +51,6 @@ class RowsView(Protocol):
     def embedding(self, rows: Any = None) -> Floats:
         """Coordinates between which Euclidean distances are those of the metric."""
 
-    def variances(self) -> Floats:
-        """Variances along the principal axes, decreasing."""
-
 
 class PlainView:
     """Rows under the Euclidean metric, where nothing is learned.
@@ -73,12 +70,6 @@ class PlainView:
     def embedding(self, rows: Any = None) -> Floats:
         """Return the rows themselves: nothing is learned yet."""
         return self._X if rows is None else self._X[rows]
-
-    def variances(self) -> Floats:
-        """Variances along the principal axes, decreasing."""
-        centred = self._X - self._X.mean(axis=0, dtype=np.float64)
-        found = np.linalg.eigvalsh(centred.T @ centred / len(centred))[::-1]
-        return np.asarray(np.maximum(found, 0.0))
 
 
 class MetricStep(NamedTuple):
@@ -656,7 +647,7 @@ def _lay_out_sample(
 
 def _scale_coordinates(view: RowsView) -> Floats:
     """Coordinates along the first 60 principal axes, divided by the largest absolute value."""
-    n_axes = min(_AXES, len(view.variances()))
+    n_axes = min(_AXES, view.embedding(np.arange(1)).shape[1])
     Z = np.asarray(view.coordinates(n_axes), dtype=np.float64)
     largest = np.abs(Z).max(initial=0.0)
     return Z / largest if largest > 0 else Z
