@@ -57,7 +57,6 @@ from nearkin.studio.quality import (
     find_suspects,
     held_out_ranks,
     judge_answerers,
-    list_answerers,
     n_disagreements,
     outlook_of_answers,
 )
@@ -562,7 +561,6 @@ class Lesson:
         )
         quality = describe_quality(held_out)
         telling = telling_pairs(known.spoken, chances_of(held_out, known.pairs))
-        found = judge_answerers(held_out, known, telling)
         return {
             "version": known.version,
             "learner": learned.step.describe(self._scaler),
@@ -583,7 +581,7 @@ class Lesson:
                     n_disagreements(known),
                 )
             ],
-            "answerers": list_answerers(found),
+            "answerers": judge_answerers(held_out, known, telling),
             "questions": questions,
             "notes": [*self.looks.notes, *map(_without_code, learned.notes)],
         }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from nearkin._types import Floats, Ints, Mask
 from nearkin.learners.selection import LEAST_PAIRS, N_FOLDS
 from nearkin.learners.teachable import learn_again
 from nearkin.messages import collect_notices
-from nearkin.pairs.answers import UNNAMED, Agreement, Answers, advise_on_answerers
+from nearkin.pairs.answers import UNNAMED, Answers, advise_on_answerers
 from nearkin.pairs.closure import draw_links, keys_of
 from nearkin.pairs.pairs import Pairs
 from nearkin.questions.outlook import STEP, describe_outlook, predict_outlook
@@ -523,25 +523,10 @@ def _describe_suspect(suspect: Suspect, ids: Any) -> dict[str, Any]:
     }
 
 
-class Reliability(NamedTuple):
-    """How reliable people are.
-
-    Attributes
-    ----------
-    agreement : Agreement
-        Error rates of people.
-    n_answers : mapping
-        From people's names to their numbers of answers.
-    """
-
-    agreement: Agreement
-    n_answers: Mapping[str, int]
-
-
 def judge_answerers(
     held_out: HeldOutRanks, known: Knowledge, telling: Mapping[int, Pair]
-) -> Reliability | None:
-    """Estimate how often each person is right; None if no answer has a person's name.
+) -> dict[str, Any]:
+    """Estimate how often each person is right, as plain values.
 
     Evidence are answers of several people to one pair, pairs that form triangles, and distances
     under metrics learned without the pair. Of an answer about several pairs, one pair counts.
@@ -550,10 +535,13 @@ def judge_answerers(
     ----------
     telling : mapping
         From the numbers of answers to the one pair by which each is judged.
+
+    Returns
+    -------
+    dict
+        ``listed``, people with error rates, the best first; none if no answer has a person's name;
+        and ``said``, advice on them.
     """
-    if all(spoken.by == UNNAMED for spoken in known.spoken):
-        return None
-    by_metric = chances_of(held_out, known.pairs)
     judged = set(telling.values())
     voices = [
         (pair, said, spoken.by)
@@ -561,14 +549,25 @@ def judge_answerers(
         for pair, said in spoken.said.items()
         if pair in judged and said is not None
     ]
-    if not voices:
-        return None
+    if not voices or all(spoken.by == UNNAMED for spoken in known.spoken):
+        return {"listed": [], "said": ""}
     links, said_of, by = zip(*voices, strict=True)
     answers = Answers(np.array(links), said_of, by)
+    by_metric = chances_of(held_out, known.pairs)
     before = np.array([by_metric.get((i, j), np.nan) for i, j in answers.links.tolist()])
-    agreement = answers.agreed(before)
-    n_answers = Counter(spoken.by for spoken in known.spoken if spoken.number in telling)
-    return Reliability(agreement, n_answers)
+    counts = Counter(spoken.by for spoken in known.spoken if spoken.number in telling)
+    people = [one._replace(n_answers=counts[one.name]) for one in answers.agreed(before).answerers]
+    listed = [
+        {
+            "name": one.name,
+            "n_answers": one.n_answers,
+            "wrong": one.wrong.value,
+            "low": one.wrong.low,
+            "high": one.wrong.high,
+        }
+        for one in people
+    ]
+    return {"listed": listed, "said": advise_on_answerers(people)}
 
 
 def chances_of(held_out: HeldOutRanks, pairs: Pairs) -> dict[Pair, float]:
@@ -583,20 +582,3 @@ def n_disagreements(known: Knowledge) -> int:
     voices = known.events.voices.items()
     told = {(voice[:2], one.same) for voice, one in voices if one.same is not None}
     return len(told) - len({pair for pair, _ in told})
-
-
-def list_answerers(found: Reliability | None) -> dict[str, Any]:
-    """List people with error rates, the best first (``listed``), and advice on them (``said``)."""
-    answerers = [] if found is None else found.agreement.answerers
-    told = [one._replace(n_answers=found.n_answers[one.name]) for one in answerers if found]
-    listed = [
-        {
-            "name": one.name,
-            "n_answers": one.n_answers,
-            "wrong": one.wrong.value,
-            "low": one.wrong.low,
-            "high": one.wrong.high,
-        }
-        for one in told
-    ]
-    return {"listed": listed, "said": advise_on_answerers(told)}
