@@ -1,7 +1,7 @@
 """The paper's classifiers as its text has them: plain covariances, local metrics at all rows.
 
-Where the covariance of a class has no inverse because a column does not vary there, the text has no
-metric: such columns are left out.
+Where the covariance of a class has no inverse because a column does not vary there, or follows from
+others, the text has no metric: such columns are left out.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from scipy.linalg import qr
 
 from benchmarks.papers.shi2011_generative.local_votes import local_votes
 from benchmarks.papers.shi2011_generative.methods import ENERGIES, EnergyGrid, Result, energy
@@ -28,6 +29,8 @@ from nearkin.solvers.local_metrics import (
     mixture_density_weights,
 )
 
+# A column whose part beyond others is no larger than this share of the largest column follows.
+ROUNDED = 1e-6
 # Of Algorithm 1.
 ROUNDS = 20
 # Voters for the new labels of M^GMM.
@@ -41,9 +44,16 @@ def plain_models(X: Rows, y: Rows, identity: float = 0.0) -> ClassModels:
 
 
 def varying(part: Split) -> Split:
-    """Without columns that are constant within a class of the training rows."""
+    """Without columns that are constant within a class of the training rows, or follow from others.
+
+    A column follows from others if a linear combination of these is equal to it, but for rounding.
+    """
     spreads = [np.ptp(part.X[part.y == c], axis=0) for c in np.unique(part.y)]
-    kept = np.min(spreads, axis=0) > 0
+    kept = np.flatnonzero(np.min(spreads, axis=0) > 0)
+    X = part.X[:, kept]
+    _, triangle, order = qr(X - X.mean(axis=0), mode="economic", pivoting=True)
+    left = np.abs(np.diag(triangle))  # of each column, beyond those before it in this order
+    kept = np.sort(kept[order[: len(left)][left > ROUNDED * left[0]]])
     return part._replace(
         X=part.X[:, kept], X_valid=part.X_valid[:, kept], X_test=part.X_test[:, kept]
     )
