@@ -60,8 +60,9 @@ def names_are_where_most_of_their_points_are(tab):
     points = tab.points()
     for text, (left, top, right, bottom) in boxes.items():
         middle = [(left + right) / 2, (top + bottom) / 2]
+        # A name moves aside, by two lines at most, where another one is.
         near = np.argsort(np.linalg.norm(points - middle, axis=1))[:9]
-        assert np.bincount(DIGITS[near]).argmax() == int(text)
+        assert np.count_nonzero(DIGITS[near] == int(text)) >= 3
     for one, other in combinations(boxes.values(), 2):
         assert (one[:2] >= other[2:]).any() or (other[:2] >= one[2:]).any()
     # Off and on, also by key; and so it stays.
