@@ -72,7 +72,7 @@ def records() -> str:
         [
             f"{one['n_records']:,}",
             f"in memory, groups of up to {one['largest']}",
-            f"{sum(seconds for seconds, _ in one['steps'].values()):.0f}",
+            f"{sum(seconds for _, seconds in one['steps'].values()):.0f}",
             f"{one['memory_gb']:.1f}",
             f"{one['f1']:.3f}",
         ]
@@ -89,7 +89,7 @@ def records() -> str:
         for one in rows
         if "n_on_dask" in one
     ]
-    columns = ["records", "where", "seconds", "GB", "F1 without answers"]
+    columns = ["records", "where", "seconds of all cores", "GB", "F1 without answers"]
     return shown(Table("", columns, body, n_words=2))
 
 
