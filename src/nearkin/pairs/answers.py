@@ -516,7 +516,8 @@ class Answers:
         )
         n_answers = np.bincount(self._who).tolist()
         listed = map(Answerer, self.names, n_answers, found.wrong)
-        return Agreement(pairs, sorted(listed, key=lambda one: one.wrong.value))
+        # Rates that differ by rounding alone leave people in the order of their names.
+        return Agreement(pairs, sorted(listed, key=lambda one: round(one.wrong.value, 9)))
 
 
 def _join_weights(pairs: Pairs) -> Floats:
