@@ -516,7 +516,7 @@ class Answers:
         )
         n_answers = np.bincount(self._who).tolist()
         listed = map(Answerer, self.names, n_answers, found.wrong)
-        # Rates that differ by rounding alone leave people in the order of their names.
+        # Rates that differ by rounding alone leave people in the order of their first answers.
         return Agreement(pairs, sorted(listed, key=lambda one: round(one.wrong.value, 9)))
 
 
