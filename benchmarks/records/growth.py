@@ -54,7 +54,7 @@ def measured(n_records: int, largest: int) -> dict[str, Any]:
     known = collect_answers(none, none)
     work, matching = study_table(work, 0)
     done("learn")
-    judged = judge_table(matching, work, known, work.copies)
+    judged = judge_table(matching, work, known)
     judged.scores  # noqa: B018
     done("compare")
     found = judged.duplicates()
