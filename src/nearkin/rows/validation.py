@@ -367,12 +367,12 @@ def validate_rows(learner: Any, X: Any, *, reset: bool, **options: Any) -> Any:
     options = {"dtype": float_dtypes(X), "ensure_all_finite": is_foreign(X), **options}
     is_array = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "f"
     if is_array:  # as scikit-learn does, before columns are counted
-        _refuse_unseen_gaps(X, X, learner=learner, fitted=not reset)
+        refuse_unseen_gaps(X, X, learner=learner, fitted=not reset)
     with raise_input_errors():
         found = validate_data(learner, X, reset=reset, **options)
     if not is_array:
         rows = found[0] if isinstance(found, tuple) else found  # with y
-        _refuse_unseen_gaps(rows, X, learner=learner, fitted=not reset)
+        refuse_unseen_gaps(rows, X, learner=learner, fitted=not reset)
     return found
 
 
@@ -386,11 +386,11 @@ def check_input(X: Any, name: str = "X", **options: Any) -> Any:
     options = {"dtype": float_dtypes(X), "ensure_all_finite": is_foreign(X), **options}
     with raise_input_errors():
         found = check_array(X, input_name=name, **options)
-    _refuse_unseen_gaps(found, X, name)
+    refuse_unseen_gaps(found, X, name)
     return found
 
 
-def _refuse_unseen_gaps(X: Any, given: Any, name: str = "X", **context: Any) -> None:
+def refuse_unseen_gaps(X: Any, given: Any, name: str = "X", **context: Any) -> None:
     """:func:`refuse_gaps`, unless scikit-learn has checked or is told to assume finite numbers."""
     if not (is_foreign(X) or get_config()["assume_finite"]):
         refuse_gaps(X, given, name, **context)

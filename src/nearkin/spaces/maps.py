@@ -515,6 +515,9 @@ def _check_entering(one: Map, X: Any) -> Any:
         return one.named(X)
     if backends.is_foreign(X) or _takes_any_rows(one):
         return X
+    if type(X) is np.ndarray and X.ndim == 2 and X.size and X.dtype in (np.float64, np.float32):
+        validation.refuse_unseen_gaps(X, X)  # all that may be wrong with what a map gave
+        return X
     rows = sp.csr_array(X) if is_sparse(X) else X
     return validation.check_input(rows, accept_sparse="csr", ensure_min_samples=0)
 
