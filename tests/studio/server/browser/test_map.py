@@ -58,11 +58,18 @@ def names_are_where_most_of_their_points_are(tab):
     boxes = {text: np.array(box) for text, *box in tab.page.evaluate(_BOXES)}
     assert len(boxes) >= 8
     points = tab.points()
+    n_unmoved = 0
     for text, (left, top, right, bottom) in boxes.items():
-        middle = [(left + right) / 2, (top + bottom) / 2]
-        # A name moves aside, by two lines at most, where another one is.
-        near = np.argsort(np.linalg.norm(points - middle, axis=1))[:9]
-        assert np.count_nonzero(DIGITS[near] == int(text)) >= 3
+        # Where another name is, one moves by its own height or twice that, up or down.
+        places = [
+            [(left + right) / 2, (top + bottom) / 2 + step * (bottom - top)]
+            for step in (0, 1, -1, 2, -2)
+        ]
+        near = np.argsort([np.linalg.norm(points - place, axis=1) for place in places])[:, :9]
+        most = [np.bincount(DIGITS[some]).argmax() for some in near]
+        assert int(text) in most
+        n_unmoved += most[0] == int(text)
+    assert n_unmoved > len(boxes) / 2
     for one, other in combinations(boxes.values(), 2):
         assert (one[:2] >= other[2:]).any() or (other[:2] >= one[2:]).any()
     # Off and on, also by key; and so it stays.
