@@ -297,7 +297,6 @@ def reword_for_options(message: str) -> str:
 
     Examples
     --------
-    >>> from nearkin.cli.common import reword_for_options
     >>> reword_for_options(
     ...     "it is too large. Give radius= or prevalence=; for more, use pairs.conflicts()."
     ... )

@@ -41,7 +41,6 @@ def rename_rows(entry: Mapping[str, Any], name: Callable[[Any], Any]) -> dict[st
 
     Examples
     --------
-    >>> from nearkin.studio.events import rename_rows
     >>> rename_rows({"do": "groups", "first": [3, 1]}, "row {}".format)
     {'do': 'groups', 'first': ['row 3', 'row 1']}
     """
@@ -127,7 +126,6 @@ def pairs_of_groups(first: Sequence[int], second: Sequence[int], same: bool, n_r
 
     Examples
     --------
-    >>> from nearkin.studio.events import pairs_of_groups
     >>> pairs_of_groups([4, 7], [1], True, n_rows=10).tolist()
     [[4, 7], [1, 7]]
     """
@@ -217,7 +215,6 @@ class Which(PairsEvent):
 
     Examples
     --------
-    >>> from nearkin.studio.events import Which
     >>> Which(left=5, rows=[7, 2], right=2, same=True).pairs(n_rows=10)
     [((5, 7), False), ((2, 5), True)]
     """
@@ -355,7 +352,6 @@ def read_event(entry: Mapping[str, Any]) -> Event:
 
     Examples
     --------
-    >>> from nearkin.studio.events import read_event
     >>> read_event({"do": "answer", "left": 5, "right": 2, "same": True})
     Answer(by=None, at=None, origin=None, left=5, right=2, same=True)
     """
@@ -384,7 +380,6 @@ def word_of(told: Told | None) -> str:
 
     Examples
     --------
-    >>> from nearkin.studio.events import Told, word_of
     >>> [word_of(told) for told in (Told(True), Told(False), Told(None), None)]
     ['same', 'different', 'unsure', 'nothing']
     """
@@ -471,7 +466,6 @@ def after(state: State, event: Event, n_rows: int) -> State:
 
     Examples
     --------
-    >>> from nearkin.studio.events import Answer, State, Undo, after
     >>> state = after(State(), Answer(left=5, right=2, same=True), n_rows=10)
     >>> state.pairs
     {(2, 5): Told(same=True, entry=1)}

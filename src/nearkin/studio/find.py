@@ -40,7 +40,6 @@ def fold_text(text: str) -> str:
 
     Examples
     --------
-    >>> from nearkin.studio.find import fold_text
     >>> fold_text("Łódź, Straße  9")
     'lodz, strasse 9'
     """
@@ -57,7 +56,6 @@ def split_query(text: str) -> list[str]:
 
     Examples
     --------
-    >>> from nearkin.studio.find import split_query
     >>> split_query('Café "New York"')
     ['cafe', 'new york']
     """
@@ -81,7 +79,6 @@ class TextIndex:
 
     Examples
     --------
-    >>> from nearkin.studio.find import TextIndex
     >>> TextIndex(["Café Rouge", "Bar Rouge"], 2).find_texts("rouge CAFE").tolist()
     [True, False]
     """

@@ -68,9 +68,6 @@ class KeptFile:
 
     Examples
     --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from nearkin.studio.journal import KeptFile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "lines.txt"
     ...     file = KeptFile(path)
@@ -376,9 +373,6 @@ class Journal:
 
     Examples
     --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from nearkin.studio.journal import Journal
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "answers.journal"
     ...     with Journal(path) as journal:
@@ -661,8 +655,6 @@ class RecordKeys:
 
     Examples
     --------
-    >>> from nearkin.studio.records import RecordIdentity
-    >>> from nearkin.studio.journal import RecordKeys
     >>> table, kinds = {"id": ["p7", "p9", "p9"]}, {"id": "text"}
     >>> keys = RecordKeys(RecordIdentity(kinds, lambda names: [table], 3, "id"), "id", ["id"])
     >>> keys.name(0), keys.row("p7"), keys.row("p8")

@@ -42,8 +42,6 @@ def match_names(names: Sequence[str], before: Sequence[Ints], after: Ints) -> li
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from nearkin.studio.knowledge import match_names
     >>> given = [np.array([0, 1, 2]), np.array([3, 4])]
     >>> match_names(["cats", "dogs"], given, np.array([1, 1, 1, 0, 0, 0, 2]))
     ['dogs', 'cats', None]
@@ -108,7 +106,6 @@ def count_answers(state: State) -> Counts:
     Examples
     --------
     >>> from nearkin.studio.events import State, Which, after
-    >>> from nearkin.studio.knowledge import count_answers
     >>> which = Which(left=5, rows=[1, 2, 3], right=2, same=True)
     >>> count_answers(after(State(), which, n_rows=10))
     Counts(same=1, different=0, unsure=0, run=0)
@@ -151,7 +148,6 @@ def list_spoken(state: State) -> tuple[Spoken, ...]:
     Examples
     --------
     >>> from nearkin.studio.events import State, Which, after
-    >>> from nearkin.studio.knowledge import list_spoken
     >>> which = Which(left=0, rows=[1, 2], right=2, same=True, by="Ann")
     >>> list_spoken(after(State(), which, n_rows=3))
     (Spoken(number=1, by='Ann', said={(0, 1): False, (0, 2): True}),)
@@ -186,7 +182,6 @@ def telling_pairs(spoken: Sequence[Spoken], chance: Mapping[Pair, float]) -> dic
 
     Examples
     --------
-    >>> from nearkin.studio.knowledge import Spoken, telling_pairs
     >>> chosen = Spoken(1, "Ann", {(0, 1): False, (0, 2): True})
     >>> none_of_them = Spoken(2, "Bob", {(1, 3): False, (2, 3): False})
     >>> telling_pairs([chosen, none_of_them], {(2, 3): 0.9})
@@ -574,7 +569,6 @@ def number_rows(state: State) -> dict[int, int]:
     Examples
     --------
     >>> from nearkin.studio.events import Answer, State, after
-    >>> from nearkin.studio.knowledge import number_rows
     >>> state = State()
     >>> for left, right, same in ((5, 2, False), (7, 8, True), (5, 9, True), (2, 7, True)):
     ...     state = after(state, Answer(left=left, right=right, same=same), n_rows=10)

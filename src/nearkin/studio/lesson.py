@@ -121,7 +121,6 @@ class Lesson:
     Examples
     --------
     >>> from nearkin.datasets import make_xor
-    >>> from nearkin.studio.lesson import Lesson
     >>> from nearkin.studio.records import records_of
     >>> X, y = make_xor(200, random_state=0)
     >>> lesson = Lesson(records_of(X))

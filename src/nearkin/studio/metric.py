@@ -286,8 +286,6 @@ def turn_towards(centred: Floats, before: Floats) -> NDArray[np.float64]:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from nearkin.studio.metric import turn_towards
     >>> before = np.array([[1.0, 0], [-1, 0], [0, 3], [0, -3]])
     >>> now = before[:, ::-1] * [1, -1]
     >>> bool(np.allclose(now @ turn_towards(now, before), before))
@@ -381,8 +379,6 @@ def closeness(distances: Floats) -> Floats:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from nearkin.studio.metric import closeness
     >>> closeness(np.array([[0.0, 0.0], [2.0, 2.0]]))
     array([[1., 1.],
            [1., 1.]])

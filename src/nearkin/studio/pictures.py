@@ -114,8 +114,6 @@ class PixelPictures:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from nearkin.studio.pictures import PixelPictures
     >>> content, kind = PixelPictures(np.eye(4), (2, 2)).image(0)
     >>> kind
     'image/png'
@@ -287,9 +285,7 @@ def read_pictures(folder: Path) -> PictureFolder:
     Examples
     --------
     >>> import tempfile
-    >>> from pathlib import Path
     >>> from PIL import Image
-    >>> from nearkin.studio.pictures import read_pictures
     >>> with tempfile.TemporaryDirectory() as name:
     ...     Image.new("RGB", (40, 30), "white").save(Path(name) / "a.png")
     ...     _ = (Path(name) / "b.png").write_text("no picture")

@@ -264,8 +264,6 @@ def identity_of_matrix(X: NDArray[Any], ids: Sequence[Any] | None = None) -> Rec
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from nearkin.studio.records import identity_of_matrix
     >>> rows = np.eye(3)
     >>> identity_of_matrix(rows).contents([]) == identity_of_matrix(rows[::-1]).contents([])[::-1]
     True
@@ -320,7 +318,6 @@ def make_distinct(names: Sequence[str]) -> list[str]:
 
     Examples
     --------
-    >>> from nearkin.studio.records import make_distinct
     >>> make_distinct(["a", "b", "a"])
     ['a', 'b', 'a#2']
     """
@@ -892,7 +889,6 @@ def sample_numbers(
 
     Examples
     --------
-    >>> from nearkin.studio.records import sample_numbers
     >>> sample_numbers(4).tolist()
     [0, 1, 2, 3]
     >>> len(sample_numbers(5_000_000, most=1000))
@@ -969,8 +965,6 @@ def records_of(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from nearkin.studio.records import records_of
     >>> records = records_of(np.eye(3), columns={"name": ["a", "b", "c"]})
     >>> records.record(1)["fields"][0]
     {'name': 'name', 'value': 'b', 'cut': False}
@@ -1097,7 +1091,6 @@ def telling_columns(names: Sequence[str], aside: Collection[Any] = ()) -> list[s
 
     Examples
     --------
-    >>> from nearkin.studio.records import telling_columns
     >>> telling_columns(["id", "name", "town", "label", "photo"], ["photo"])
     ['name', 'town']
     """
@@ -1110,7 +1103,6 @@ def records_of_digits() -> StudioRecords:
 
     Examples
     --------
-    >>> from nearkin.studio.records import records_of_digits
     >>> records_of_digits().X.shape
     (1797, 64)
     """
@@ -1178,9 +1170,6 @@ def choose_scaling(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from nearkin.studio.records import records_of
-    >>> from nearkin.studio.records import choose_scaling
     >>> rows = np.random.default_rng(0).normal(size=(50, 2))
     >>> choose_scaling(records_of(rows), None)
     (None, [])

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import struct
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
+from operator import methodcaller
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
@@ -15,11 +15,13 @@ from fastapi import FastAPI, HTTPException, Query, Request, Response, WebSocket
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, HTMLResponse
 from fastapi.staticfiles import StaticFiles
+from pydantic import BaseModel
 from starlette.background import BackgroundTask
 from starlette.exceptions import HTTPException as AnyHTTPException
 from starlette.websockets import WebSocketDisconnect
 
 from nearkin._version import __version__
+from nearkin.errors import InputError, InputTypeError
 from nearkin.studio.events import LONGEST_NAME, AnswerConflict
 from nearkin.studio.find import Wanted, Where
 from nearkin.studio.pictures import LONGEST_SIDE
@@ -27,6 +29,7 @@ from nearkin.studio.server.encoding import (
     as_json,
     encode_layout,
     encode_numbers,
+    encode_with,
     make_missing_page,
     page_folder,
 )
@@ -55,7 +58,6 @@ from nearkin.studio.server.session import Mailbox, Message, Room, Sessions
 
 if TYPE_CHECKING:
     from nearkin.studio.lesson import Lesson
-
 
 _MOST_TABS = 32
 # Seconds that an answer waits for news. A server that ends waits for it too, so it is not long.
@@ -181,25 +183,24 @@ def explain(error: Exception) -> str:
     return " ".join(str(error).split()).strip("'\"") or type(error).__name__
 
 
-async def apply_change(
-    sessions: Sessions, status: int, change: Callable[[Lesson], dict[str, Any]]
-) -> Response:
-    """Apply a change, and reply the new state, or an error of this status if it is refused."""
+@contextmanager
+def refused_by(status: int) -> Iterator[None]:
+    """Reply with a status that a block cannot do what is asked, or with 507 that no disk can."""
     try:
-        return PlainJSON(await sessions.room.change(change))
+        yield
     except AnswerConflict:
         raise
-    except (ValueError, IndexError) as error:
+    except (ValueError, IndexError, InputTypeError) as error:
         raise HTTPException(status, explain(error)) from None
     except OSError as error:
         raise HTTPException(507, explain(error)) from None
 
 
-def check_rows(n_rows: int, *rows: int) -> None:
-    """Raise an error of status 422 if one of the rows does not exist."""
-    outside = next((row for row in rows if row >= n_rows), None)
-    if outside is not None:
-        raise HTTPException(422, f"There is no row {outside}: rows are 0 to {n_rows - 1}.")
+def reply_file(file: tuple[str, bytes]) -> Response:
+    """Make a reply of a file to keep, by its name and bytes."""
+    name, content = file
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(content, media_type="application/octet-stream", headers=headers)
 
 
 _MOST_LISTED = 500
@@ -224,11 +225,9 @@ def add_columns(app: FastAPI, sessions: Sessions) -> None:
     @app.post("/api/learned-columns")
     async def learn_from(body: ColumnsToLearnFromBody) -> Response:
         """Learn from other columns from now on: another lesson takes over."""
-        lesson, wished = sessions.lesson, (body.columns, body.standardise)
-        try:
-            done = await sessions.replace(lesson, lambda: lesson.learning_from(*wished))
-        except (ValueError, TypeError, OSError) as error:
-            raise HTTPException(422, explain(error)) from None
+        lesson = sessions.lesson
+        with refused_by(422):
+            done = await sessions.replace(lesson, lambda: lesson.learning_from(**dict(body)))
         if not done:
             raise HTTPException(409, "Other columns were chosen meanwhile: look at them first.")
         return PlainJSON(sessions.lesson.column_roles())
@@ -240,7 +239,6 @@ _MOST_AT_ONCE = 100
 
 def add_finding(app: FastAPI, sessions: Sessions) -> None:
     """Add the routes for search, and for tables of selected rows."""
-    n_rows = int(sessions.lesson.about()["n_rows"])
 
     @app.get("/api/columns")
     def columns() -> Response:
@@ -251,18 +249,14 @@ def add_finding(app: FastAPI, sessions: Sessions) -> None:
     @app.post("/api/search")
     def search(body: SearchBody) -> Response:
         """Reply which rows meet the conditions of a search."""
-        check_rows(n_rows, *body.groups)
-        try:
-            where = tuple(Where(**one.model_dump()) for one in body.where)
-            found = sessions.lesson.find(Wanted(body.text, where, body.groups, body.doubtful))
-        except ValueError as error:
-            raise HTTPException(422, explain(error)) from None
-        return reply_bytes(encode_matches(found))
+        where = tuple(Where(**dict(one)) for one in body.where)
+        found = sessions.lesson.find(Wanted(body.text, where, body.groups, body.doubtful))
+        bits = np.packbits(found.pop("matches"), bitorder="little").tobytes()
+        return reply_bytes(encode_with(found, bits))
 
     @app.post("/api/rows")
     def rows(body: RowsBody) -> Response:
         """Reply what to show of some rows, at most 100."""
-        check_rows(n_rows, *body.rows)
         if len(body.rows) > _MOST_AT_ONCE:
             raise HTTPException(422, f"At most {_MOST_AT_ONCE} records are sent at once.")
         return PlainJSON([sessions.lesson.records.record(row) for row in body.rows])
@@ -270,29 +264,10 @@ def add_finding(app: FastAPI, sessions: Sessions) -> None:
     @app.post("/api/rows/file")
     def rows_file(body: RowsBody) -> Response:
         """Reply a CSV file of some rows."""
-        check_rows(n_rows, *body.rows)
-        name, content = sessions.lesson.rows_file(body.rows)
-        headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-        return Response(content, media_type="application/octet-stream", headers=headers)
-
-
-def encode_matches(found: dict[str, Any]) -> bytes:
-    """Encode found rows: length of a JSON text, that text (without matches), a bit for each row."""
-    head = as_json({name: part for name, part in found.items() if name != "matches"}).encode()
-    bits = np.packbits(found["matches"], bitorder="little").tobytes()
-    return struct.pack("<I", len(head)) + head + bits
-
-
-def encode_groups(found: dict[str, Any]) -> bytes:
-    """Encode groups: length of a JSON text, that text, blanks up to a float, a number for a row."""
-    head = as_json({name: part for name, part in found.items() if name != "values"}).encode()
-    head += b" " * (-len(head) % 4)
-    return struct.pack("<I", len(head)) + head + encode_numbers(found["values"])
+        return reply_file(sessions.lesson.rows_file(body.rows))
 
 
 Row = Annotated[int, Query(ge=0, le=LARGEST_ROW)]
-
-
 _MOST_NEIGHBORS = 1000
 
 
@@ -346,6 +321,11 @@ def _add_errors(app: FastAPI) -> None:
     async def refused(request: Request, error: AnyHTTPException) -> Response:
         """Reply an error that a route raises on purpose."""
         return PlainJSON({"message": str(error.detail)}, error.status_code, error.headers)
+
+    @app.exception_handler(InputError)
+    async def not_possible(request: Request, error: InputError) -> Response:
+        """Reply why something cannot be done, where no route has another status for it."""
+        return PlainJSON({"message": explain(error)}, 422)
 
     @app.exception_handler(AnswerConflict)
     async def in_conflict(request: Request, error: AnswerConflict) -> Response:
@@ -408,10 +388,8 @@ def _add_looks(app: FastAPI, sessions: Sessions) -> None:
 
     def colour_rows(key: str) -> dict[str, Any]:
         """Return a colouring; raise an error of status 404 if there is none."""
-        try:
+        with refused_by(404):
             return sessions.lesson.looks.colouring(key)
-        except (KeyError, IndexError, ValueError) as error:
-            raise HTTPException(404, explain(error)) from None
 
     @app.get("/api/colourings/{key}")
     def colouring(key: Key) -> Response:
@@ -438,18 +416,16 @@ def _add_looks(app: FastAPI, sessions: Sessions) -> None:
     @app.get("/api/groups")
     def groups() -> Response:
         """Reply the groups, then the number of each row's."""
-        return reply_bytes(encode_groups(sessions.lesson.groups()))
+        found = sessions.lesson.groups()
+        numbers = encode_numbers(found.pop("values"))
+        return reply_bytes(encode_with(found, numbers))
 
     @app.get("/api/why")
     def why(left: Row, right: Row) -> Response:
         """Reply an explanation of the distance of two rows."""
-        check_rows(n_rows, left, right)
         if left == right:
             raise HTTPException(422, "A record is explained beside another one.")
-        try:
-            return PlainJSON(sessions.lesson.why(left, right))
-        except ValueError as error:
-            raise HTTPException(409, explain(error)) from None
+        return PlainJSON(sessions.lesson.why(left, right))
 
     @app.get("/api/records/{row}")
     def record(row: RowInPath, beside: RowBeside = None, whole: bool = False) -> Response:
@@ -471,87 +447,74 @@ def _add_looks(app: FastAPI, sessions: Sessions) -> None:
         row: RowInPath, n: Annotated[int, Query(ge=1, le=_MOST_NEIGHBORS)] = 10
     ) -> Response:
         """Reply the rows nearest to a row."""
-        return PlainJSON(sessions.lesson.neighbors(require_row(row), n=min(n, max(1, n_rows - 1))))
+        return PlainJSON(sessions.lesson.neighbors(require_row(row), n))
 
     @app.get("/api/export/{what}")
     def export(
         what: Literal["pairs", "embedding", "model", "groups", "duplicates"],
     ) -> Response:
         """Reply an exported file."""
-        try:
-            name, content = sessions.lesson.export(what)
-        except ValueError as error:
-            raise HTTPException(409, explain(error)) from None
-        headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-        return Response(content, media_type="application/octet-stream", headers=headers)
+        with refused_by(409):
+            return reply_file(sessions.lesson.export(what))
 
 
 def _add_changes(app: FastAPI, sessions: Sessions) -> None:
-    """Add the routes that change answers."""
-    n_rows = int(sessions.lesson.about()["n_rows"])
+    """Add the routes that change answers: each body has the arguments of a method of the lesson."""
+
+    async def apply(body: BaseModel, change: str, refused: int) -> Response:
+        """Apply a change, and reply the new state, or an error of the status ``refused``."""
+        with refused_by(refused):
+            return PlainJSON(await sessions.room.change(methodcaller(change, **dict(body))))
 
     @app.post("/api/answers")
     async def answer(body: AnswerBody) -> Response:
         """Record the answer to a pair."""
-        check_rows(n_rows, body.left, body.right)
-        told = body.left, body.right, body.same, body.origin, body.before, body.by
-        return await apply_change(sessions, 422, lambda one: one.answer(*told))
-
-    @app.post("/api/withdrawals")
-    async def withdraw(body: WithdrawalBody) -> Response:
-        """Withdraw the answer to a pair."""
-        check_rows(n_rows, body.left, body.right)
-        told = body.left, body.right, body.before
-        return await apply_change(sessions, 409, lambda one: one.withdraw(*told))
-
-    @app.post("/api/undo")
-    async def undo(body: StepBody | None = None) -> Response:
-        """Undo the last change."""
-        version = None if body is None else body.version
-        return await apply_change(sessions, 409, lambda one: one.undo(version))
-
-    @app.post("/api/redo")
-    async def redo(body: StepBody | None = None) -> Response:
-        """Redo the change that was undone last."""
-        version = None if body is None else body.version
-        return await apply_change(sessions, 409, lambda one: one.redo(version))
-
-    @app.post("/api/answers/withdrawals")
-    async def withdraw_entry(body: EntryWithdrawalBody) -> Response:
-        """Withdraw all answers of an entry."""
-        return await apply_change(sessions, 409, lambda one: one.withdraw_entry(body.number))
-
-    @app.post("/api/groups")
-    async def say(body: GroupsBody) -> Response:
-        """Record that two groups of rows are the same, or differ."""
-        check_rows(n_rows, *body.first, *body.second)
-        told = body.first, body.second, body.same, body.before, body.by
-        return await apply_change(sessions, 422, lambda one: one.answer_groups(*told))
-
-    @app.post("/api/groups/split")
-    async def split(body: SplitBody) -> Response:
-        """Record that some rows are the same, and differ from some others."""
-        check_rows(n_rows, *body.rows, *body.others)
-        told = body.rows, body.others, body.before, body.by
-        return await apply_change(sessions, 422, lambda one: one.split_off(*told))
-
-    @app.post("/api/groups/name")
-    async def name(body: GroupNameBody) -> Response:
-        """Name the group that answers have put a row in."""
-        check_rows(n_rows, body.row)
-        return await apply_change(sessions, 409, lambda one: one.name_group(body.row, body.name))
-
-    @app.post("/api/ask")
-    async def ask(body: AskBody) -> Response:
-        """Choose what is asked, and in which words."""
-        return await apply_change(sessions, 422, lambda one: one.ask(body.purpose, body.words))
+        return await apply(body, "answer", 422)
 
     @app.post("/api/which")
     async def which(body: WhichBody) -> Response:
         """Record which of some rows a row is like."""
-        check_rows(n_rows, body.left, *body.rows, *(() if body.right is None else (body.right,)))
-        told = body.left, body.rows, body.right, body.same, body.origin, body.before, body.by
-        return await apply_change(sessions, 422, lambda one: one.answer_which(*told))
+        return await apply(body, "answer_which", 422)
+
+    @app.post("/api/groups")
+    async def say(body: GroupsBody) -> Response:
+        """Record that two groups of rows are the same, or differ."""
+        return await apply(body, "answer_groups", 422)
+
+    @app.post("/api/groups/split")
+    async def split(body: SplitBody) -> Response:
+        """Record that some rows are the same, and differ from some others."""
+        return await apply(body, "split_off", 422)
+
+    @app.post("/api/ask")
+    async def ask(body: AskBody) -> Response:
+        """Choose what is asked, and in which words."""
+        return await apply(body, "ask", 422)
+
+    @app.post("/api/groups/name")
+    async def name(body: GroupNameBody) -> Response:
+        """Name the group that answers have put a row in."""
+        return await apply(body, "name_group", 409)
+
+    @app.post("/api/withdrawals")
+    async def withdraw(body: WithdrawalBody) -> Response:
+        """Withdraw the answer to a pair."""
+        return await apply(body, "withdraw", 409)
+
+    @app.post("/api/answers/withdrawals")
+    async def withdraw_entry(body: EntryWithdrawalBody) -> Response:
+        """Withdraw all answers of an entry."""
+        return await apply(body, "withdraw_entry", 409)
+
+    @app.post("/api/undo")
+    async def undo(body: StepBody = StepBody()) -> Response:  # noqa: B008
+        """Undo the last change."""
+        return await apply(body, "undo", 409)
+
+    @app.post("/api/redo")
+    async def redo(body: StepBody = StepBody()) -> Response:  # noqa: B008
+        """Redo the change that was undone last."""
+        return await apply(body, "redo", 409)
 
 
 def _add_page(app: FastAPI) -> None:

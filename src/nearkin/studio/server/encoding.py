@@ -66,6 +66,13 @@ def encode_numbers(numbers: Any) -> bytes:
     return np.ascontiguousarray(numbers, dtype="<f4").tobytes()
 
 
+def encode_with(found: Mapping[str, Any], content: bytes) -> bytes:
+    """Encode values and bytes: a length, so long a JSON text with blanks up to a float, bytes."""
+    head = as_json(found).encode()
+    head += b" " * (-len(head) % 4)
+    return struct.pack("<I", len(head)) + head + content
+
+
 # Built from the folder page/ of the sources.
 FOLDER = Path(__file__).parent / "page"
 # The oldest Node.js that builds it.
