@@ -258,16 +258,11 @@ class Finder:
 
     def _column_numbers(self, known: dict[str, str]) -> NDArray[np.float32]:
         """Values of a column, or numbers of its categories; ``known`` is one of ``_kinds``."""
-        key, _, j = known["key"].partition("-")
-        if key == "feature":
-            return self._records.X[:, int(j)].astype(np.float32)
         with self._making:
             if known["key"] not in self._numbers:
-                values = self._records.columns[known["name"]]
                 if len(self._numbers) >= _MOST_KEPT:
                     self._numbers.pop(next(iter(self._numbers)))
-                found = reports.colours_of_column(values, known["kind"])["values"]
-                self._numbers[known["key"]] = found
+                self._numbers[known["key"]] = reports.colours_of(self._records, known)["values"]
             return self._numbers[known["key"]]
 
     def _text_index(self, key: str) -> TextIndex:

@@ -634,7 +634,7 @@ class Lesson:
     def rows_file(self, rows: Sequence[int]) -> tuple[str, bytes]:
         """Name and bytes of a CSV file of some rows, with their fields and likely groups."""
         known, likely = self._place_rows()
-        return self.looks.rows_file(rows, likely.names(known))
+        return reports.rows_file(self.records, rows, likely.names(known))
 
     def neighbors(self, row: int, n: int = 10) -> dict[str, Any]:
         """List the n rows nearest to a row in the learned metric: ``version`` and ``neighbors``.
@@ -683,15 +683,18 @@ class Lesson:
         if what == "duplicates" and self._review is None:
             raise InputError("there are no duplicates: this is for records of things.")
         known, seen = self._learn_newest()
+        names = self.records.names_in_files
+        if what == "pairs":
+            return reports.pairs_file(known.pairs, known.unsure, names[0], known.events.voices)
         if what == "duplicates" and self._review is not None:
-            return self.looks.duplicates_file(self._review.groups(known))
+            return reports.duplicates_file(self._review.groups(known), *names)
         if what == "groups":
             known, likely = self._place_rows()
-            return self.looks.groups_file(likely, known)
-        if what == "model":
-            metric = metric_of_records(seen.learned, self.records, self._scaler)
-            return reports.model_file(metric)
-        return self.looks.export(what, known, seen)
+            return reports.groups_file(likely.labels, likely.names(known), likely.sure, *names)
+        if what == "embedding":
+            rows = seen.learned.view.embedding()
+            return reports.embedding_file(rows, seen.coordinates, *names)
+        return reports.model_file(self.metric)
 
     # Columns
 

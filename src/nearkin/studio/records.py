@@ -843,6 +843,11 @@ class StudioRecords:
         """Whether every row has an id of its own."""
         return len({str(one) for one in self.ids}) == len(self)
 
+    @property
+    def names_in_files(self) -> tuple[Sequence[Any], str]:
+        """Ids of the rows in files, or row numbers if ids repeat, and the column's name."""
+        return (self.ids, self.id_name) if self.ids_differ else (self.numbers.tolist(), "row")
+
     @cached_property
     def identity(self) -> RecordIdentity:
         """Ids and cells by which a journal recognises these records."""

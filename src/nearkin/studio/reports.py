@@ -28,11 +28,10 @@ from nearkin.scores.verdicts import read_verdicts
 from nearkin.spaces.maps import Affine, Map, compose
 from nearkin.storage.files import quote_formula
 from nearkin.studio.events import Told, Voice
-from nearkin.studio.groups import LikelyGroups
 from nearkin.studio.knowledge import Knowledge
-from nearkin.studio.metric import Seen, TaughtMetric
+from nearkin.studio.metric import TaughtMetric
 from nearkin.studio.pictures import PixelPictures
-from nearkin.studio.records import MOST_NAMES, StudioRecords, format_for_file
+from nearkin.studio.records import MOST_NAMES, StudioRecords, format_cell, format_for_file
 from nearkin.tables.reading import Column, read_columns
 
 # Named features that one may colour by.
@@ -155,14 +154,19 @@ def groups_file(
     return "groups.csv", _csv(lines)
 
 
-def rows_file(
-    lines: Iterable[Sequence[Any]], names: Sequence[str], id_name: str, row_name: str
-) -> File:
-    """CSV file of selected rows: ids, row numbers of the data, and the fields ``names``."""
-    taken = {*names}
-    first = [name if name not in taken else f"{name} (id)" for name in (id_name, row_name)]
-    first = first[:1] if id_name == row_name else first
-    return "selection.csv", _csv([[*first, *names], *map(list, lines)])
+def rows_file(records: StudioRecords, rows: Sequence[int], groups: Sequence[str]) -> File:
+    """CSV file of some rows: ids, row numbers of the data, fields, and names of groups, if any."""
+    names = list(records.fields.all_names)
+    beside = list(dict.fromkeys([records.id_name, "row"]))
+    header = [name if name not in names else f"{name} (id)" for name in beside] + names
+    if any(groups):
+        header.append("group" if "group" not in names else "group (likely)")
+    lines: list[list[Any]] = [header]
+    for row in map(records.check_row, rows):
+        cells = [format_for_file(records.fields.cell(name, row)) for name in names]
+        named = [records.ids[row], int(records.numbers[row])][-len(beside) :]
+        lines.append([*named, *cells, *([groups[row]] if any(groups) else [])])
+    return "selection.csv", _csv(lines)
 
 
 def duplicates_file(found: Duplicates, ids: Sequence[Any], id_name: str) -> File:
@@ -231,16 +235,9 @@ def why(
     scaler: Any,
     ends: Ints,
 ) -> dict[str, Any]:
-    """Explain the learned distance of two records, as plain values.
+    """Explain the learned distance of two records (``ends``), as plain values.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-        The rows that the metric was learned from.
-    scaler : StandardScaler, Normalizer or None
-        Transformation from ``records.X`` to X.
-    ends : int ndarray of shape (2,)
-        The two records.
+    ``scaler`` has made X, the rows that the metric was learned from, of ``records.X``.
 
     Returns
     -------
@@ -300,12 +297,8 @@ def _column_shares(
     def cell(name: str, row: int) -> str:
         """Value of a row in a column as a text."""
         if name in records.columns:
-            value = records.columns[name][row]
-        elif name in numbers:
-            value = f"{records.X[row, numbers[name]]:.6g}"
-        else:
-            return ""
-        return "" if value is None or value != value else str(value)[:_LONGEST]
+            return format_cell(records.columns[name][row])[:_LONGEST]
+        return format_cell(records.X[row, numbers[name]]) if name in numbers else ""
 
     return [
         {
@@ -445,15 +438,11 @@ class RecordReview:
     def pairs_to_review(self, known: Knowledge) -> dict[str, Any]:
         """Review the groups by all answers: pairs to ask about next, and figures, as plain values.
 
-        Returns
-        -------
-        dict
-            ``version``; ``pairs``, the 20 open ones whose answer would change the groups most, each
-            with ``left``, ``right`` and ``chance``; ``n_groups`` of several records, and
-            ``n_grouped`` records in them; ``groups``, the first 500, those first that are least
-            certain, each with ``rows``, its ``chance`` and whether answers ``settled`` it;
-            ``n_answers`` that this is learned from; and ``notes``, of which the last says how good
-            the groups are, as far as that is known.
+        ``pairs`` are the 20 open ones whose answer would change the groups most, each with
+        ``left``, ``right`` and ``chance``; ``n_groups`` have several records, ``n_grouped`` in all;
+        ``groups`` are the first 500, those first that are least certain, each with ``rows``, its
+        ``chance`` and whether answers ``settled`` it; it is learned from ``n_answers``; the last of
+        ``notes`` says how good the groups are, as far as that is known.
         """
         with self._learning:
             matcher = self._update_matcher(known)
@@ -543,14 +532,16 @@ def list_columns(records: StudioRecords) -> list[dict[str, str]]:
     ]
 
 
-class Looks:
-    """Descriptions, colours and files of a lesson's records.
+def colours_of(records: StudioRecords, column: Mapping[str, str]) -> dict[str, Any]:
+    """Colour values of rows by one of :func:`list_columns`, see :func:`colours_of_column`."""
+    what, _, j = column["key"].partition("-")
+    if what == "feature":
+        return colours_of_numbers(records.X[:, int(j)])
+    return colours_of_column(records.columns[column["name"]], column["kind"])
 
-    Parameters
-    ----------
-    notes : sequence of str
-        Further sentences for the user on the data.
-    """
+
+class Looks:
+    """Descriptions and colours of a lesson's records; ``notes`` are sentences for the user."""
 
     def __init__(self, records: StudioRecords, notes: Sequence[str]) -> None:
         self._records, self._start_notes = records, notes
@@ -580,10 +571,8 @@ class Looks:
         records = self._records
         notes = list(records.notes)
         if records.n_total > len(records):
-            notes.append(
-                f"{_format_thousands(len(records))} of {_format_thousands(records.n_total)} rows "
-                "are shown, drawn at random; the metric is learned from these."
-            )
+            shown = f"{len(records):,} of {records.n_total:,} rows are shown".replace(",", " ")
+            notes.append(f"{shown}, drawn at random; the metric is learned from these.")
         if not records.ids_differ:
             notes.append("Some rows have the same id: exported files go by row numbers instead.")
         return [*notes, *self._start_notes]
@@ -599,65 +588,13 @@ class Looks:
         }
 
     def colouring(self, key: str) -> dict[str, Any]:
-        """Colour values of all rows by a column, with the legend.
+        """Colour values of all rows by one of the ``colourings`` of :meth:`about`, with the legend.
 
-        Parameters
-        ----------
-        key : str
-            One of the ``colourings`` that :meth:`about` lists.
-
-        Returns
-        -------
-        dict
-            ``key``, ``name``, ``kind``, ``categories`` (names) or ``range`` (least and most), and
-            ``values``, a float32 array of shape (n,): numbers of categories, or the column's own
-            numbers; NaN where unknown.
+        It has ``key``, ``name``, ``kind``, ``categories`` (names) or ``range`` (least and most),
+        and ``values``, a float32 array of shape (n,): numbers of categories, or the column's own
+        numbers; NaN where unknown.
         """
         if key not in self._colourings:
             raise InputError(f"there is no colouring {key!r:.60}.")
-        about = self._colourings[key]
-        if key.startswith("feature-"):
-            column = self._records.X[:, int(key.removeprefix("feature-"))]
-            return {**about, **colours_of_numbers(column)}
-        return {**about, **colours_of_column(self._records.columns[about["name"]], about["kind"])}
+        return self._colourings[key] | colours_of(self._records, self._colourings[key])
 
-    def rows_file(self, rows: Sequence[int], groups: Sequence[str]) -> tuple[str, bytes]:
-        """CSV file of some rows, its name and bytes, with the name of each row's group, if any."""
-        records, fields = self._records, self._records.fields
-        names = list(fields.all_names)
-        group = ["group" if "group" not in names else "group (likely)"] if any(groups) else []
-        lines = []
-        for row in map(records.check_row, rows):
-            first = [records.ids[row], int(records.numbers[row])]
-            cells = [format_for_file(fields.cell(name, row)) for name in names]
-            first = first[1:] if records.id_name == "row" else first
-            lines.append([*first, *cells, *([groups[row]] if group else [])])
-        return rows_file(lines, [*names, *group], records.id_name, "row")
-
-    def duplicates_file(self, groups: Any) -> tuple[str, bytes]:
-        """Name and bytes of a file of groups of records that are the same thing."""
-        return duplicates_file(groups, *self._ids)
-
-    def groups_file(self, likely: LikelyGroups, known: Knowledge) -> tuple[str, bytes]:
-        """Name and bytes of a file with each row's likely group, by name."""
-        return groups_file(likely.labels, likely.names(known), likely.sure, *self._ids)
-
-    def export(self, what: str, known: Knowledge, seen: Seen) -> tuple[str, bytes]:
-        """Name and bytes of a file of the pairs, or of the embedding."""
-        ids, id_name = self._ids
-        if what == "pairs":
-            return pairs_file(known.pairs, known.unsure, ids, known.events.voices)
-        return embedding_file(seen.learned.view.embedding(), seen.coordinates, ids, id_name)
-
-    @property
-    def _ids(self) -> tuple[Any, str]:
-        """Ids of the rows in files, or row numbers if ids repeat, and the column's name."""
-        records = self._records
-        if records.ids_differ:
-            return records.ids, records.id_name
-        return records.numbers.tolist(), "row"
-
-
-def _format_thousands(number: int) -> str:
-    """Format a number with blanks between thousands."""
-    return f"{number:,}".replace(",", " ")
