@@ -40,17 +40,8 @@ from nearkin.studio.records import StudioRecords
 class AnswerBook:
     """Answers about rows with their journal, and the knowledge that follows from them.
 
-    Parameters
-    ----------
-    pairs : Pairs or None
-        Pairs and triplets known before the first answer.
-
-    Attributes
-    ----------
-    known : Knowledge
-        The knowledge after the last change.
-    notes : list of str
-        Sentences for the user on the given pairs and on the journal.
+    ``pairs`` are pairs and triplets known before the first answer. ``known`` is the knowledge after
+    the last change, and ``notes`` are sentences for the user on given pairs and journal.
     """
 
     def __init__(self, n_rows: int, pairs: Pairs | None) -> None:
@@ -92,9 +83,9 @@ class AnswerBook:
     ) -> tuple[Knowledge, list[dict[str, Any]]]:
         """Write one event to the journal and apply it.
 
-        Returns the knowledge after it, and the list of changed pairs, see :meth:`State.changes`.
-        Raises AnswerConflict, and changes nothing, if the pairs' answer is not ``before`` or the
-        knowledge has not this ``version``.
+        Returns the knowledge after it, and the changed pairs, see :meth:`State.changes`. Raises
+        AnswerConflict, and changes nothing, if the pairs' answer is not ``before`` or the knowledge
+        has not this ``version``.
         """
         with self._changing:
             now = datetime.now(UTC).isoformat(timespec="milliseconds")

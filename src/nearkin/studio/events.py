@@ -39,8 +39,6 @@ def rename_rows(entry: Mapping[str, Any], name: Callable[[Any], Any]) -> dict[st
 
     The journal uses it to go from row numbers to records' keys and back.
 
-    Examples
-    --------
     >>> rename_rows({"do": "groups", "first": [3, 1]}, "row {}".format)
     {'do': 'groups', 'first': ['row 3', 'row 1']}
     """
@@ -108,24 +106,12 @@ def deduplicate_rows(rows: Sequence[int], n_rows: int) -> Ints:
 
 
 def pairs_of_groups(first: Sequence[int], second: Sequence[int], same: bool, n_rows: int) -> Ints:
-    """Make must-links that join two groups of rows, or cannot-links between them.
+    """Make must-links that join two groups of rows, or cannot-links between them, shape (k, 2).
 
-    Parameters
-    ----------
-    first, second : sequence of int
-        Row numbers; with ``same`` the second may be empty.
-    same : bool
-        True links every row of both to the next, in the order in which they are given. False links
-        every row of one with every row of the other, or an even choice of 2000 such pairs where
-        there are more.
+    With ``same`` every row of both is linked to the next, in the order in which they are given, and
+    the second may be empty; else every row of one with every row of the other, or an even choice of
+    2000 such pairs where there are more.
 
-    Returns
-    -------
-    int ndarray of shape (k, 2)
-        The smaller row first.
-
-    Examples
-    --------
     >>> pairs_of_groups([4, 7], [1], True, n_rows=10).tolist()
     [[4, 7], [1, 7]]
     """
@@ -153,15 +139,7 @@ def pairs_of_groups(first: Sequence[int], second: Sequence[int], same: bool, n_r
 
 @dataclass(frozen=True, kw_only=True)
 class Event:
-    """Something that somebody did.
-
-    Attributes
-    ----------
-    by : str or None
-        Name of the person, if known.
-    at : str or None
-        When it was, in UTC.
-    """
+    """Something that somebody (``by``) did at a time (``at``, in UTC), as far as that is known."""
 
     do: ClassVar[str]
     by: str | None = None
@@ -213,8 +191,6 @@ class Which(PairsEvent):
     ``same`` is True with ``right``, one of ``rows``; False if it is like none of them; None for
     unsure. The rows stand for groups that differ: a row that is like one is unlike the others.
 
-    Examples
-    --------
     >>> Which(left=5, rows=[7, 2], right=2, same=True).pairs(n_rows=10)
     [((5, 7), False), ((2, 5), True)]
     """
@@ -350,8 +326,6 @@ _KINDS: dict[Any, type[Event]] = {
 def read_event(entry: Mapping[str, Any]) -> Event:
     """Make an event of an entry of the journal; raise if it is none.
 
-    Examples
-    --------
     >>> read_event({"do": "answer", "left": 5, "right": 2, "same": True})
     Answer(by=None, at=None, origin=None, left=5, right=2, same=True)
     """
@@ -378,8 +352,6 @@ class Told(NamedTuple):
 def word_of(told: Told | None) -> str:
     """Word for what is said of a pair: same, different, unsure or nothing.
 
-    Examples
-    --------
     >>> [word_of(told) for told in (Told(True), Told(False), Told(None), None)]
     ['same', 'different', 'unsure', 'nothing']
     """
@@ -406,32 +378,21 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True)
 class State:
-    """All that is said after a series of events, with undo and redo. :func:`after` makes the next.
+    """What is said after a series of events, with undo and redo; :func:`after` makes the next."""
 
-    Attributes
-    ----------
-    pairs : dict
-        What counts of each pair: the last answer, whoever gave it.
-    voices : dict
-        Each person's last answer to each pair.
-    names : dict
-        From groups' names to the rows that were in them when they were named.
-    undo, redo : tuple of Step
-        Changes that undo each step, and that redo each undone step; the latest step is last.
-    back : Change
-        The change that reverts the last event, whatever that was.
-    n_events : int
-    asked : Ask or None
-        What is asked, as it was chosen last.
-    """
-
+    # What counts of each pair: the last answer, whoever gave it.
     pairs: dict[Pair, Told] = field(default_factory=dict)
+    # Each person's last answer to each pair.
     voices: dict[Voice, Told] = field(default_factory=dict)
+    # From groups' names to the rows that were in them when they were named.
     names: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    # Changes that undo each step, and that redo each undone step; the latest step is last.
     undo: tuple[Step, ...] = ()
     redo: tuple[Step, ...] = ()
+    # The change that reverts the last event, whatever that was.
     back: Change = field(default_factory=Change)
     n_events: int = 0
+    # What is asked, as it was chosen last.
     asked: Ask | None = None
 
     def changes(self) -> list[dict[str, Any]]:
@@ -464,8 +425,6 @@ def after(state: State, event: Event, n_rows: int) -> State:
     Raises ValueError or TypeError if the event names rows that do not exist, withdraws what was not
     said, or undoes where there is nothing to undo.
 
-    Examples
-    --------
     >>> state = after(State(), Answer(left=5, right=2, same=True), n_rows=10)
     >>> state.pairs
     {(2, 5): Told(same=True, entry=1)}
@@ -580,13 +539,7 @@ class NothingSaid(InputError):
 
 
 class AnswerConflict(InputError):
-    """Something else was said meanwhile than whoever answers believes.
-
-    Attributes
-    ----------
-    said : str
-        What is said now, in a word.
-    """
+    """Something else was ``said`` meanwhile, in a word, than whoever answers believes."""
 
     def __init__(self, message: str, said: str) -> None:
         super().__init__(message)
@@ -594,14 +547,9 @@ class AnswerConflict(InputError):
 
 
 def check_belief(state: State, change: Change, believed: str) -> None:
-    """Raise AnswerConflict if a pair's answer is neither the one believed nor the new one.
+    """Raise AnswerConflict if a pair's answer is neither the one ``believed`` nor the new one.
 
     So nobody overwrites another person's answer without having seen it.
-
-    Parameters
-    ----------
-    believed : {"same", "different", "unsure", "nothing"}
-        The answer that the person who answers saw for these pairs.
     """
     if believed not in WORDS:
         raise InputError(f"before must be one of {', '.join(WORDS)}, not {believed!r:.60}.")

@@ -122,45 +122,29 @@ _MOST_KEPT = 20
 
 @dataclass(frozen=True)
 class Where:
-    """A condition on one column.
+    """A condition on one column."""
 
-    Attributes
-    ----------
-    key : str
-        Key of the column, as in :meth:`Finder.columns`.
-    kinds : sequence of int, optional
-        Accepted categories, by their numbers in the colouring of the column.
-    low, high : float, optional
-        Smallest and largest accepted number.
-    text : str, optional
-        Words that the column's text must contain.
-    """
-
+    # Key of the column, as in :meth:`Finder.columns`.
     key: str
+    # Accepted categories, by their numbers in the colouring of the column.
     kinds: Sequence[int] | None = None
+    # Smallest and largest accepted number.
     low: float | None = None
     high: float | None = None
+    # Words that the column's text must contain.
     text: str | None = None
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """A search for rows; all of its conditions have to hold.
+    """A search for rows; all of its conditions have to hold."""
 
-    Attributes
-    ----------
-    text : str
-        Words that the shown columns of a record must contain.
-    where : tuple of Where
-    groups : sequence of int
-        Row numbers: accepted are all rows in the found group of any of them.
-    doubtful : bool
-        Whether to accept only rows of which the metric is unsure whom they are like.
-    """
-
+    # Words that the shown columns of a record must contain.
     text: str = ""
     where: tuple[Where, ...] = ()
+    # Row numbers: accepted are all rows in the found group of any of them.
     groups: Sequence[int] = ()
+    # Whether to accept only rows of which the metric is unsure whom they are like.
     doubtful: bool = False
 
 

@@ -37,23 +37,15 @@ _BLOCK = 8192
 
 @dataclass(frozen=True)
 class LikelyGroups:
-    """The group that each row is likely of, as an immutable value.
+    """The group that each row is likely of, as an immutable value."""
 
-    Attributes
-    ----------
-    version : int
-        Version of the knowledge and metric that it comes from.
-    labels : int ndarray of shape (n,)
-        Number of each row's group, from 0; −1 as long as there are no groups.
-    sure : bool ndarray of shape (n,)
-        Whether the row was said to be of its group, or far more speaks for it than for any other.
-    examples : mapping
-        From numbers of groups to rows that stand for them, the most typical first.
-    """
-
+    # Version of the knowledge and metric that it comes from.
     version: int
+    # Number of each row's group, from 0; −1 as long as there are no groups.
     labels: Ints
+    # Whether the row was said to be of its group, or far more speaks for it than for any other.
     sure: NDArray[np.bool_]
+    # From numbers of groups to rows that stand for them, the most typical first.
     examples: dict[int, list[int]]
 
     def describe(self, known: Knowledge, contents: GroupContents) -> list[dict[str, Any]]:

@@ -21,11 +21,12 @@ from nearkin.studio.events import Event, Name, Pair, Said, State, Told, Which, w
 
 
 def match_names(names: Sequence[str], before: Sequence[Ints], after: Ints) -> list[str | None]:
-    """Give names to groups by the rows that were in the named groups before.
+    """Give names to groups by the rows that were in the named groups ``before``; None for no name.
 
     A name goes to the group with most of its rows, as long as they are at least half of the named
     group or of that one: most of the named group is still there, whatever has joined it, or most of
-    the new one comes from it. Of several names for a group, that of which more is left.
+    the new one comes from it. Of several names for a group, that of which more is left. The caller
+    keeps names that no group has, in case a group with these rows comes back.
 
     Parameters
     ----------
@@ -33,12 +34,6 @@ def match_names(names: Sequence[str], before: Sequence[Ints], after: Ints) -> li
         The rows that each name was given to; they may overlap.
     after : int ndarray of shape (n,)
         Group of each row now, from 0; −1 for rows of none.
-
-    Returns
-    -------
-    list of str or None
-        Name of each group; None for groups without. The caller keeps names that no group has, in
-        case a group with these rows comes back.
 
     Examples
     --------
@@ -62,20 +57,13 @@ def match_names(names: Sequence[str], before: Sequence[Ints], after: Ints) -> li
 
 
 class Counts(NamedTuple):
-    """Numbers of answers that still count, by what they say.
+    """Numbers of answers that still count, by what they say."""
 
-    Attributes
-    ----------
-    same : int
-        Answers that say of at least one pair that it is the same.
-    different, unsure : int
-    run : int
-        Length of the run of latest answers of which none said "same".
-    """
-
+    # Answers that say of at least one pair that it is the same.
     same: int
     different: int
     unsure: int
+    # Length of the run of latest answers of which none said "same".
     run: int
 
     @property
@@ -101,15 +89,7 @@ def answers_by_event(state: State) -> dict[int, dict[Pair, Said]]:
 
 
 def count_answers(state: State) -> Counts:
-    """Count the answers that are neither withdrawn nor wholly overwritten, by what they say.
-
-    Examples
-    --------
-    >>> from nearkin.studio.events import State, Which, after
-    >>> which = Which(left=5, rows=[1, 2, 3], right=2, same=True)
-    >>> count_answers(after(State(), which, n_rows=10))
-    Counts(same=1, different=0, unsure=0, run=0)
-    """
+    """Count the answers that are neither withdrawn nor wholly overwritten, by what they say."""
     answers = answers_by_event(state)
     kinds = {number: _sum_up(said.values()) for number, said in answers.items()}
     latest = [kinds[number] for number in sorted(kinds, reverse=True) if number > 0]
@@ -125,33 +105,18 @@ def _sum_up(said: Iterable[Said]) -> Said:
 
 
 class Spoken(NamedTuple):
-    """What one answer says of pairs, as far as it is neither withdrawn nor overwritten.
+    """What one answer says of pairs, as far as it is neither withdrawn nor overwritten."""
 
-    Attributes
-    ----------
-    number : int
-        Number of the event; below 0 for a pair that was known from the start.
-    by : str
-        Name of the person who gave it.
-    said : mapping
-        From pairs to True for same, False for different, None for unsure.
-    """
-
+    # Number of the event; below 0 for a pair that was known from the start.
     number: int
+    # Name of the person who gave it.
     by: str
+    # From pairs to True for same, False for different, None for unsure.
     said: Mapping[Pair, Said]
 
 
 def list_spoken(state: State) -> tuple[Spoken, ...]:
-    """List all answers with who gave them. One answer may speak of several pairs.
-
-    Examples
-    --------
-    >>> from nearkin.studio.events import State, Which, after
-    >>> which = Which(left=0, rows=[1, 2], right=2, same=True, by="Ann")
-    >>> list_spoken(after(State(), which, n_rows=3))
-    (Spoken(number=1, by='Ann', said={(0, 1): False, (0, 2): True}),)
-    """
+    """List all answers with who gave them. One answer may speak of several pairs."""
     found: dict[tuple[int, str], dict[Pair, Said]] = defaultdict(dict)
     named: set[Pair] = set()
     for (i, j, name), told in state.voices.items():
@@ -165,20 +130,11 @@ def list_spoken(state: State) -> tuple[Spoken, ...]:
 
 
 def telling_pairs(spoken: Sequence[Spoken], chance: Mapping[Pair, float]) -> dict[int, Pair]:
-    """Choose of each answer the one pair by which it is judged right or wrong.
+    """Choose of each answer the one pair by which it is judged right or wrong, by its number.
 
     That is a must-link if the answer has any, else a cannot-link; of several, the one that is
-    likeliest wrong. So a choice among several groups counts once.
-
-    Parameters
-    ----------
-    chance : mapping
-        From pairs to the chance that they are the same; 0.5 is assumed for pairs left out.
-
-    Returns
-    -------
-    dict
-        From the numbers of answers to pairs; answers that say only "unsure" are left out.
+    likeliest wrong by its ``chance`` to be the same (0.5 if unknown). So a choice among several
+    groups counts once. Answers that say only "unsure" are left out.
 
     Examples
     --------
@@ -227,26 +183,17 @@ _MOST_ROWS = 300
 
 @dataclass(frozen=True)
 class Knowledge:
-    """All that is known at one moment, as an immutable value.
+    """All that is known at one moment, as an immutable value."""
 
-    Attributes
-    ----------
-    version : int
-        How many changes there were.
-    pairs : Pairs
-        Must-links and cannot-links, with the number of rows.
-    triplets : Pairs
-        Triplets alone, which were given with the data.
-    unsure : int ndarray of shape (k, 2)
-        Pairs that were answered with "unsure".
-    events : State
-        What was said of these rows, by whom, which all this comes from.
-    """
-
+    # How many changes there were.
     version: int
+    # Must-links and cannot-links, with the number of rows.
     pairs: Pairs
+    # Triplets alone, which were given with the data.
     triplets: Pairs
+    # Pairs that were answered with "unsure".
     unsure: Ints
+    # What was said of these rows, by whom, which all this comes from.
     events: State = field(repr=False)
 
     @cached_property
@@ -379,8 +326,8 @@ Weights = Mapping[Pair, tuple[bool, float]]
 def read_given_pairs(pairs: Pairs) -> tuple[State, Weights, list[str]]:
     """Turn pairs that are given with the data into the state before the first answer.
 
-    Returns the state, a mapping from pairs to their answer and weight (empty if all weights are 1),
-    and sentences for the user.
+    Also returns the pairs' answers with their weights (empty if all weights are 1), and sentences
+    for the user.
     """
     weights: dict[Pair, tuple[bool, float]] = {}
     twice = set()
@@ -409,13 +356,8 @@ def build_knowledge(
 ) -> Knowledge:
     """Sort what was said into pairs of each kind for learners.
 
-    Parameters
-    ----------
-    n_rows : int
-        Answers about rows with larger numbers, which are missing from the data, do not count.
-    weights : mapping
-        From given pairs to their answer and weight, which holds until the answer is changed; all
-        other pairs have weight 1.
+    Answers about rows from ``n_rows`` on, which are missing from the data, do not count. Weights of
+    given pairs hold until the answer is changed; all other pairs have weight 1.
     """
     here = events.among(n_rows)
     kinds: dict[Said, list[Pair]] = {True: [], False: [], None: []}
@@ -493,17 +435,11 @@ _MOST_ALONE = 20
 
 @dataclass(frozen=True)
 class KnownGroups:
-    """Groups of rows that answers imply, each with a number that it keeps.
+    """Groups of rows that answers imply, each with a number that it keeps."""
 
-    Attributes
-    ----------
-    labels : int ndarray of shape (n,)
-        Number of each row's group, from 0; −1 for rows of none. Some numbers may be free.
-    names : list of str or None
-        Names that people gave to the groups, by number.
-    """
-
+    # Number of each row's group, from 0; −1 for rows of none. Some numbers may be free.
     labels: Ints
+    # Names that people gave to the groups, by number.
     names: list[str | None]
 
     @cached_property
@@ -568,11 +504,8 @@ def number_rows(state: State) -> dict[int, int]:
 
     Examples
     --------
-    >>> from nearkin.studio.events import Answer, State, after
-    >>> state = State()
-    >>> for left, right, same in ((5, 2, False), (7, 8, True), (5, 9, True), (2, 7, True)):
-    ...     state = after(state, Answer(left=left, right=right, same=same), n_rows=10)
-    >>> number_rows(state)
+    >>> said = {(2, 5): False, (7, 8): True, (5, 9): True, (2, 7): True}
+    >>> number_rows(State({pair: Told(said[pair], k) for k, pair in enumerate(said)}))
     {2: 0, 5: 1, 7: 0, 8: 0, 9: 1}
     """
     groups = _NumberedGroups()
@@ -645,17 +578,14 @@ class _NumberedGroups:
 def list_answers(state: State, events: Sequence[Event]) -> list[dict[str, Any]]:
     """List the events whose answers about pairs still count, the newest first.
 
-    Returns
-    -------
-    list of dict
-        ``number`` of the event, 0 for a pair that was known from the start; ``left`` and ``right``,
-        the rows as they were shown, or the first pair of several; ``n_pairs`` and ``n_rows`` that
-        the event speaks of; ``said``, the answer in a word, or ``"several"``; ``by`` and ``at``,
-        None where unknown; and ``voices``: ``by``, ``said`` and ``at`` of each person.
+    Each has the ``number`` of the event, 0 for a pair that was known from the start; ``left`` and
+    ``right``, the rows as they were shown, or the first pair of several; ``n_pairs`` and ``n_rows``
+    that the event speaks of; ``said``, the answer in a word, or ``"several"``; ``by`` and ``at``,
+    None where unknown; and ``voices``: ``by``, ``said`` and ``at`` of each person.
 
     Examples
     --------
-    >>> from nearkin.studio.events import Answer, State, after
+    >>> from nearkin.studio.events import Answer, after
     >>> answer = Answer(left=5, right=2, same=True, by="Ann")
     >>> (one,) = list_answers(after(State(), answer, n_rows=10), [answer])
     >>> one["left"], one["right"], one["said"], one["by"]

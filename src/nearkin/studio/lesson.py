@@ -99,17 +99,8 @@ class Lesson:
         By default where columns have units that differ by more than 100.
     by : str, optional
         Name of the person who answers, unless an answer has a name itself.
-    seed : int, default=0
     book : AnswerBook, optional
         Answers of a lesson about the same records, which this one shares from now on.
-
-    Attributes
-    ----------
-    records : StudioRecords
-    looks : Looks
-        What the page shows of them: colours and files.
-    finder : Finder
-        Search for rows, made when first needed.
 
     Notes
     -----
@@ -128,8 +119,6 @@ class Lesson:
     ...     question = lesson.questions()[0]
     ...     left, right = question["left"], question["right"]
     ...     state = lesson.answer(left, right, bool(y[left] == y[right]))
-    >>> state["n_answers"]
-    20
     >>> lesson.place()["coordinates"].shape
     (200, 2)
     >>> lesson.metric.score(X, y) > 0.9
@@ -199,36 +188,27 @@ class Lesson:
         before: str | None = None,
         by: str | None = None,
     ) -> dict[str, Any]:
-        """Record the answer that two rows are the same, different, or impossible to tell.
+        """Record that two rows are the same, different, or impossible to tell (None).
 
-        It replaces the earlier answer to the pair, as long as that is the one believed.
+        Returns the :meth:`state`, with ``changes``: pairs with their answers ``before`` and
+        ``now``. All methods that change answers return this, and take the following.
 
         Parameters
         ----------
-        left, right : int
-            Row numbers of ``records.X``.
-        same : bool or None
-            None for unsure: they are not asked about again, and nothing is learned.
         origin : str
             Where it was answered, for the journal: one of ``ORIGINS``. ``"sought"``: the left row
             was chosen for what it teaches, and is no fair test; ``"check"``: the answer follows
             from others.
         before : {"same", "different", "unsure", "nothing"}, optional
-            The answer that the person saw for the pair; not checked by default.
+            The answer that the person saw; not checked by default.
         by : str, optional
             Name of the person. Each person's last answer to a pair is kept, to estimate how
             reliable they are.
 
-        Returns
-        -------
-        dict
-            As :meth:`state`, with ``changes``: pairs with their answers ``before`` and ``now``.
-            All methods that change answers return this.
-
         Raises
         ------
         AnswerConflict
-            If the pair's answer is now neither ``before`` nor this one. Nothing is changed.
+            If the answer is now neither ``before`` nor this one. Nothing is changed.
         """
         answer = Answer(left=left, right=right, same=same, origin=origin, by=by)
         return self._answer(answer, before)
@@ -246,8 +226,7 @@ class Lesson:
         """Record which of some rows, each of another group, a row is like.
 
         It is like that one and unlike all others: one answer, and undone as one. ``same`` is True
-        with ``right``, one of ``rows``; False if it is like none of them; None for unsure. All else
-        is as in :meth:`answer`, with ``before`` for all these pairs.
+        with ``right``, one of ``rows``; False if it is like none of them; None for unsure.
         """
         which = Which(left=left, rows=rows, right=right, same=same, origin=origin, by=by)
         return self._answer(which, before)
@@ -256,7 +235,8 @@ class Lesson:
         """Record an answer about pairs, with the name of the person who gives it, if known."""
         check_origin(event.origin)
         by = self._by if event.by is None else check_name(event.by)
-        return self._change(replace(event, by=by), before=before)
+        state = self._change(replace(event, by=by), before=before)
+        return state | {"n_pairs": len(event.pairs(len(self.records)))}
 
     def answer_groups(
         self,
@@ -268,13 +248,10 @@ class Lesson:
     ) -> dict[str, Any]:
         """Record that all rows of two groups are the same, or that the two groups differ.
 
-        As :meth:`answer`; with ``before="nothing"`` an AnswerConflict is raised if one of the pairs
-        has another answer. The state has ``n_pairs`` that are stored, see
-        :func:`nearkin.studio.events.pairs_of_groups`.
+        ``n_pairs`` are stored, see :func:`nearkin.studio.events.pairs_of_groups`.
         """
         one, two = self._sort_rows(first), self._sort_rows(second)
-        event = Groups(first=one, second=two, same=same, origin="group", by=by)
-        return self._answer(event, before) | {"n_pairs": len(event.pairs(len(self.records)))}
+        return self._answer(Groups(first=one, second=two, same=same, origin="group", by=by), before)
 
     def _sort_rows(self, rows: Sequence[int]) -> list[int]:
         """Sort rows of a group: which pairs are made of it must not depend on where one began."""
@@ -292,15 +269,7 @@ class Lesson:
         return self._change(Withdraw(left=left, right=right), before=before)
 
     def ask(self, purpose: str, words: str) -> dict[str, Any]:
-        """Choose what is asked, and in which words. Undo leaves it as it is.
-
-        Parameters
-        ----------
-        purpose : {"kinds", "things"}
-            Which rows are the same kind of thing, or which are the same thing twice.
-        words : str
-            The question as people read it, such as "Same topic?".
-        """
+        """Choose what is asked, one of ``PURPOSES``, and in which words. Undo leaves that alone."""
         return self._change(Ask(purpose=purpose, words=check_name(words)))
 
     def undo(self, version: int | None = None) -> dict[str, Any]:
@@ -331,13 +300,9 @@ class Lesson:
     def groups(self) -> dict[str, Any]:
         """Return the groups of all rows: what answers say, and the metric makes likely.
 
-        Returns
-        -------
-        dict
-            ``version`` of the metric; ``groups``, see
-            :meth:`nearkin.studio.groups.LikelyGroups.describe`; and ``values``, a float32 array of
-            shape (n,): the number of each row's group, a half more where that is unsure, NaN
-            without group.
+        ``groups`` are described by :meth:`nearkin.studio.groups.LikelyGroups.describe`; ``values``
+        is a float32 array of shape (n,): the number of each row's group, a half more where that is
+        unsure, NaN without group.
         """
         known, likely = self._place_rows()
         return {
@@ -381,32 +346,23 @@ class Lesson:
         before: str | None = None,
         by: str | None = None,
     ) -> dict[str, Any]:
-        """Record that some rows are the same, and differ from all of some others.
-
-        As :meth:`answer_groups`.
-        """
+        """Record that some rows are the same, and differ from all of some others."""
         one, two = self._sort_rows(rows), self._sort_rows(others)
-        event = Split(first=one, second=two, origin="group", by=by)
-        return self._answer(event, before) | {"n_pairs": len(event.pairs(len(self.records)))}
+        return self._answer(Split(first=one, second=two, origin="group", by=by), before)
 
     # What is known
 
     def state(self) -> dict[str, Any]:
         """Counts, and the next question, as plain values.
 
-        Returns
-        -------
-        dict
-            ``version``, which grows by one with every change; ``n_answers``, ``n_same``,
-            ``n_different``, ``n_unsure``, counts of answers; ``can_undo``, ``can_redo`` and
-            ``last_by``, the person whose change is undone next; ``conflicts``, the number of
-            cannot-links within groups; ``question``, the first of the last report's questions that
-            is still open, or None;
-            ``which``, asked in its place if there are groups to choose from, see
-            :meth:`answer_which`: ``left``, ``rows``, their ``groups``, and ``origin``; with one of
-            ``rows`` alone, whether the two are the same; ``check``, an implied pair, if it is time
-            to check answers; and ``asked``, what :meth:`ask` has chosen, or None;
-            and ``equal``, see :func:`nearkin.studio.questions.explain_equal_answers`.
+        ``version`` grows by one with every change; ``n_answers``, ``n_same``, ``n_different`` and
+        ``n_unsure`` count answers; ``last_by`` is the person whose change is undone next;
+        ``conflicts`` is the number of cannot-links within groups; ``question``, the first of the
+        last report's questions that is still open; ``which``, asked in its place if there are
+        groups to choose from, has ``left``, ``rows``, their ``groups``, and ``origin`` (with one of
+        ``rows`` alone, whether the two are the same); ``check``, an implied pair, if it is time to
+        check answers; ``asked``, what :meth:`ask` has chosen; and ``equal``, see
+        :func:`nearkin.studio.questions.explain_equal_answers`.
         """
         return self._state_of(self._book.known)
 
@@ -432,23 +388,11 @@ class Lesson:
     ) -> dict[str, Any]:
         """List or search the answers that still count, the newest first.
 
-        Parameters
-        ----------
-        start, n : int
-            Position of the first answer to return among those found, and how many to return.
-        text : str
-            Words that must all be in ids or fields of either record, or in names of people, in
-            capitals or not.
-        said : {"same", "different", "unsure"}, optional
-        by : str, optional
-            Name of the person who answered.
-
-        Returns
-        -------
-        dict
-            ``version``; ``n_answers`` in all, and ``n_found``; ``names`` of all people who
-            answered; and ``answers``, as :func:`nearkin.studio.knowledge.list_answers` returns
-            them, with ``ids`` of both records.
+        Those are found that have all words of ``text`` in ids or fields of either record or in
+        names of people, ``said`` this, and are ``by`` this person; n are returned from the
+        ``start``-th on, as :func:`nearkin.studio.knowledge.list_answers` describes them, with
+        ``ids`` of both records; beside them ``n_answers`` in all, ``n_found``, and the ``names`` of
+        all people.
         """
         return self._answer_list.page(start, n, text, said, by)
 
@@ -493,14 +437,11 @@ class Lesson:
     def place(self) -> dict[str, Any]:
         """Learn from all answers, and project the rows to two dimensions.
 
-        Returns
-        -------
-        dict
-            ``version`` of the knowledge, and ``coordinates``, a float32 array of shape (n, 2),
-            rotated towards the picture before.
+        Returns ``version`` of the knowledge, and ``coordinates``, a float32 array of shape (n, 2),
+        rotated towards the picture before.
         """
-        seen = self._learn_newest()[1]
-        return {"version": seen.learned.version, "coordinates": seen.coordinates}
+        self._learn_newest()
+        return self.layout()
 
     def _learn_newest(self) -> tuple[Knowledge, Seen]:
         """Learn from the newest knowledge, if need be; return it with metric and picture."""
@@ -520,31 +461,16 @@ class Lesson:
     def arrange(self) -> Iterator[dict[str, Any]]:
         """Lay rows out as a map of neighbours under the last metric, and yield unfinished maps too.
 
-        Ends early once another metric has been learned: the next map then goes on from there. One
-        thread at a time makes maps.
-
-        Yields
-        ------
-        dict
-            ``version`` of the knowledge; ``coordinates``, a float32 array of shape (n, 2); and
-            ``share`` of the work that is done, 1 for the finished map.
+        Each has the ``version`` of the knowledge, ``coordinates``, and the ``share`` of the work
+        that is done, 1 for the finished map. Ends early once another metric has been learned: the
+        next map then goes on from there. One thread at a time makes maps.
         """
         return self._maps.follow(lambda: self._seen)
 
     def report(self, before_each_fit: Callable[[], object] = lambda: None) -> dict[str, Any]:
         """Choose the next questions, measure the metric's quality, and find suspicious answers.
 
-        Parameters
-        ----------
-        before_each_fit : callable, optional
-            Called before each fit; may wait for more urgent work.
-
-        Returns
-        -------
-        dict
-            ``version``, ``learner``, ``quality``, ``course`` of quality over answers, ``outlook``,
-            ``suspects``, ``contradictions``, ``answerers``, ``questions`` and
-            ``notes``: plain values.
+        ``before_each_fit`` is called before each fit; it may wait for more urgent work.
         """
         known, seen = self._learn_newest()
         learned = seen.learned
@@ -671,12 +597,9 @@ class Lesson:
     def export(self, what: str) -> tuple[str, bytes]:
         """Export answers, groups or the metric as a file: its name and its bytes.
 
-        Parameters
-        ----------
-        what : {"pairs", "embedding", "model", "groups", "duplicates"}
-            Answered pairs by ids of the rows; the learned coordinates of all rows shown; the
-            metric, as :func:`nearkin.load` reads it; the likely group of each row, by name; or
-            groups of records that are the same thing.
+        These are answered pairs by ids of the rows, the learned coordinates of all rows shown, the
+        metric as :func:`nearkin.load` reads it, the likely group of each row, or groups of records
+        that are the same thing.
         """
         if what not in EXPORTS:
             raise InputError(f"there is {', '.join(EXPORTS)} to export, not {what!r:.60}.")
@@ -699,14 +622,9 @@ class Lesson:
     # Columns
 
     def column_roles(self) -> dict[str, Any]:
-        """List which columns are learned from and which are not, as plain values.
+        """List which columns are learned from, see :class:`nearkin.tables.choice.ColumnChoice`.
 
-        Returns
-        -------
-        dict
-            ``columns``, each with ``name``, ``kind``, whether it is ``learned`` from, ``why`` not,
-            and whether it ``can`` be; empty for an array, whose columns have no names. And whether
-            columns are ``standardised``.
+        The list is empty for an array, whose columns have no names.
         """
         choice = self.records.choice
         return {

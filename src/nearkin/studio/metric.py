@@ -90,29 +90,19 @@ class MetricStep(NamedTuple):
 
 @dataclass(frozen=True)
 class TaughtMetric:
-    """The result of learning from the knowledge of one moment, as an immutable value.
+    """The result of learning from the knowledge of one moment, as an immutable value."""
 
-    Attributes
-    ----------
-    version : int
-        Version of the knowledge.
-    step : MetricStep
-        The last step that could be learned, from which the next is learned.
-    succeeded : bool
-        Whether ``step`` was learned from this knowledge, and not from an earlier one.
-    view : RowsView
-        Rows in learned coordinates, or in their own if nothing could be learned.
-    threshold : float
-        Distance at which same and different are equally likely.
-    notes : tuple of str
-        The learner's warnings.
-    """
-
+    # Version of the knowledge.
     version: int
+    # The last step that could be learned, from which the next is learned.
     step: MetricStep
+    # Whether ``step`` was learned from this knowledge, and not from an earlier one.
     succeeded: bool
+    # Rows in learned coordinates, or in their own if nothing could be learned.
     view: RowsView
+    # Distance at which same and different are equally likely.
     threshold: float
+    # The learner's warnings.
     notes: tuple[str, ...]
 
     @property
@@ -343,20 +333,13 @@ Layout = NDArray[np.float32]
 
 
 class Edges(NamedTuple):
-    """A symmetric graph of neighbours, each edge stored at both of its rows, as a CSR matrix.
+    """A symmetric graph of neighbours, each edge stored at both of its rows, as a CSR matrix."""
 
-    Attributes
-    ----------
-    starts : int32 ndarray of shape (n + 1,)
-        The edges of row i are those from ``starts[i]`` up to ``starts[i + 1]``.
-    ends : int32 ndarray of shape (m,)
-        The other row of each edge.
-    weights : float32 ndarray of shape (m,)
-        In (0, 1].
-    """
-
+    # The edges of row i are those from ``starts[i]`` up to ``starts[i + 1]``.
     starts: NDArray[np.int32]
+    # The other row of each edge.
     ends: NDArray[np.int32]
+    # In (0, 1].
     weights: NDArray[np.float32]
 
 
@@ -537,39 +520,25 @@ _START_SIZE, _JITTER = 5.0, 1e-3
 
 @dataclass(frozen=True)
 class Among:
-    """Nearest rows of the sample, for each of the other rows, which are laid out among them.
+    """Nearest rows of the sample, for each of the other rows, which are laid out among them."""
 
-    Attributes
-    ----------
-    near : int ndarray of shape (n - m, k)
-        Positions in the sample.
-    weights : ndarray of shape (n - m, k)
-        Closeness to each.
-    """
-
+    # Positions in the sample.
     near: Ints
+    # Closeness to each.
     weights: Floats
 
 
 @dataclass(frozen=True)
 class NeighborMap:
-    """A map of neighbours in two dimensions, finished or not.
+    """A map of neighbours in two dimensions, finished or not."""
 
-    Attributes
-    ----------
-    layout : float32 ndarray of shape (n, 2)
-        Coordinates of the rows.
-    share : float
-        Share of the schedule that is done; 1 for a finished map.
-    near : int ndarray of shape (m, k), optional
-        Neighbours of the rows that are laid out.
-    among : Among or None
-        Where the other rows belong, if only a sample is laid out.
-    """
-
+    # Coordinates of the rows.
     layout: Layout
+    # Share of the schedule that is done; 1 for a finished map.
     share: float
+    # Neighbours of the rows that are laid out.
     near: Ints | None = None
+    # Where the other rows belong, if only a sample is laid out.
     among: Among | None = None
 
 

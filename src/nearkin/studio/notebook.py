@@ -191,21 +191,14 @@ _CODESPACES = ("*.github.dev", "*.vscode-cdn.net")
 
 @dataclass(frozen=True)
 class Place:
-    """Where a notebook is shown, and how its browser reaches a port of this machine.
+    """Where a notebook is shown, and how its browser reaches a port of this machine."""
 
-    Attributes
-    ----------
-    address : str
-        Address with ``{port}`` in it. It begins with a slash if it is on the server that shows the
-        notebook, whose name only the browser knows.
-    hosts : tuple of str
-        Host names that requests may have beside those of this machine; ``*`` if unknown.
-    remedy : str
-        What to do if the page does not come, with ``{port}``.
-    """
-
+    # Address with ``{port}`` in it. It begins with a slash if it is on the server that shows the
+    # notebook, whose name only the browser knows.
     address: str = _DIRECTLY
+    # Host names that requests may have beside those of this machine; ``*`` if unknown.
     hosts: tuple[str, ...] = ()
+    # What to do if the page does not come, with ``{port}``.
     remedy: str = f"{_RUN_AGAIN} {_FORWARD}."
 
     def url(self, port: int, token: str) -> str:

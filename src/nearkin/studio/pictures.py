@@ -106,12 +106,6 @@ class Pictures(Protocol):
 class PixelPictures:
     """Pictures whose grey values are the columns of X, dark where values are large.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, height × width)
-    shape : (int, int)
-        Height and width.
-
     Examples
     --------
     >>> content, kind = PixelPictures(np.eye(4), (2, 2)).image(0)
@@ -120,6 +114,7 @@ class PixelPictures:
     """
 
     X: Floats
+    # Height and width.
     shape: tuple[int, int]
 
     def __post_init__(self) -> None:
@@ -149,17 +144,11 @@ class PixelPictures:
 
 @dataclass(frozen=True)
 class FilePictures:
-    """Pictures in files whose names are a column of the data.
+    """Pictures in files whose names are a column of the data."""
 
-    Parameters
-    ----------
-    names : sequence of str or None
-        Name of each row's file, relative to the folder; None if a row has no picture.
-    folder : path
-        No file outside it is ever read, whatever names and links say.
-    """
-
+    # Name of each row's file, relative to the folder; None if a row has no picture.
     names: Sequence[Any]
+    # No file outside it is ever read, whatever names and links say.
     folder: StrPath
 
     def __post_init__(self) -> None:
@@ -254,20 +243,13 @@ _MOST_THREADS = 4
 
 @dataclass(frozen=True)
 class PictureFolder:
-    """Pictures of a folder as rows of numbers.
+    """Pictures of a folder as rows of numbers."""
 
-    Attributes
-    ----------
-    names : list of str
-        Paths below the folder, with / between the parts, in alphabetical order.
-    X : float32 ndarray of shape (n, 256)
-        Greys from 0 (black) to 1 of 16 × 16 pixels, whatever the shape of a picture is.
-    problems : dict
-        From names of pictures that could not be read to a sentence that says why.
-    """
-
+    # Paths below the folder, with / between the parts, in alphabetical order.
     names: list[str]
+    # Greys from 0 (black) to 1 of 16 × 16 pixels, whatever the shape of a picture is.
     X: Floats
+    # From names of pictures that could not be read to a sentence that says why.
     problems: dict[str, str]
 
 

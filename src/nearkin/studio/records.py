@@ -196,26 +196,17 @@ _BLOCK = 4096
 
 @dataclass(frozen=True)
 class RecordIdentity:
-    """Ids and cells by which a journal recognises rows of data in whatever order.
+    """Ids and cells by which a journal recognises rows of data in whatever order."""
 
-    Attributes
-    ----------
-    kinds : mapping of str to str
-        Kind of each named column, as in :mod:`nearkin.tables.choice`.
-    cells : callable
-        ``cells(names)`` yields blocks of rows: mappings from names of columns to values. Without
-        names it yields blocks of the matrix.
-    n_rows : int
-    id_name : str or None
-        The column of ids that the user has named.
-    given_ids : sequence or None
-        Ids that are in no column.
-    """
-
+    # Kind of each named column, as in :mod:`nearkin.tables.choice`.
     kinds: Mapping[str, str]
+    # ``cells(names)`` yields blocks of rows: mappings from names of columns to values. Without
+    # names it yields blocks of the matrix.
     cells: Callable[[Sequence[str]], Any] = field(repr=False)
     n_rows: int
+    # The column of ids that the user has named.
     id_name: str | None = None
+    # Ids that are in no column.
     given_ids: Sequence[Any] | None = field(default=None, repr=False)
 
     @property
@@ -436,35 +427,23 @@ class Frame:
 
 @dataclass(frozen=True)
 class TableParts:
-    """The parts of a table: columns to learn from, and columns only to show.
+    """The parts of a table: columns to learn from, and columns only to show."""
 
-    Attributes
-    ----------
-    X : ndarray of shape (n, d) or None
-        None if columns of words must be encoded first.
-    features : list of str
-        Names of the columns of X.
-    named : bool
-        Whether these names are the data's own.
-    others : dict
-        Columns to show.
-    roles : Roles or None
-        Which columns are learned from, and why others are not.
-    words : tuple of str
-        Columns to encode as X.
-    are_things : bool
-        Whether rows are records that are known by words.
-    frame : Frame or None
-        The data frame, if the table is one.
-    """
-
+    # None if columns of words must be encoded first.
     X: Floats | None
+    # Names of the columns of X.
     features: list[str]
+    # Whether these names are the data's own.
     named: bool
+    # Columns to show.
     others: dict[str, Sequence[Any]]
+    # Which columns are learned from, and why others are not.
     roles: Roles | None = None
+    # Columns to encode as X.
     words: tuple[str, ...] = ()
+    # Whether rows are records that are known by words.
     are_things: bool = False
+    # The data frame, if the table is one.
     frame: Frame | None = None
 
     @property
@@ -694,64 +673,42 @@ MOST_NAMES = 200
 
 @dataclass(frozen=True, eq=False)
 class StudioRecords:
-    """Rows to learn from, with ids, columns and pictures to show.
+    """Rows to learn from, with ids, columns and pictures to show."""
 
-    Attributes
-    ----------
-    X : ndarray of shape (n, d)
-        Finite numbers to learn from, in float32 or float64.
-    features : list of str
-        Names of the columns of X.
-    ids : sequence
-        Ids of the rows, or row numbers of the file.
-    columns : mapping of str to sequence
-        Columns to show and to colour by. None is an empty cell.
-    source : str
-        Name of the file or of the data, for people.
-    n_total : int
-        Rows of the file: more than n if X is a sample.
-    numbers : int ndarray of shape (n,)
-        Row numbers in the file, increasing.
-    pictures : Pictures or None
-    hidden : frozenset of str
-        Columns to colour by that a record does not show, since they would give the answer away.
-    id_name : str
-        Name of the ids, such as their column's.
-    named : bool
-        Whether the names of the features are the data's own, not made up.
-    notes : tuple of str
-        Sentences for the user on the data, such as which columns are learned from.
-    remembered : dict
-        Attributes that an exported metric keeps, so that it can read files like this one.
-    compared : tuple of str
-        Columns and features by which to judge whether two records are the same thing.
-    are_things : bool
-        Whether rows are records such as people, for which "same" means the same thing.
-    is_vector : bool
-        Whether X is a column of vectors, whose numbers have one unit.
-    choice : ColumnChoice or None
-        The columns that there are to learn from, if they have names.
-    told_apart_by : RecordIdentity or None
-        Identity of the rows; made of the ids, unless they are row numbers, and X by default.
-    """
-
+    # Finite numbers to learn from, in float32 or float64.
     X: Floats
+    # Names of the columns of X.
     features: list[str]
+    # Ids of the rows, or row numbers of the file.
     ids: Sequence[Any]
+    # Columns to show and to colour by. None is an empty cell.
     columns: Mapping[str, Sequence[Any]]
+    # Name of the file or of the data, for people.
     source: str
+    # Rows of the file: more than n if X is a sample.
     n_total: int
+    # Row numbers in the file, increasing.
     numbers: Ints
     pictures: Pictures | None = None
+    # Columns to colour by that a record does not show, since they would give the answer away.
     hidden: frozenset[str] = frozenset()
+    # Name of the ids, such as their column's.
     id_name: str = "row"
+    # Whether the names of the features are the data's own, not made up.
     named: bool = False
+    # Sentences for the user on the data, such as which columns are learned from.
     notes: tuple[str, ...] = ()
+    # Attributes that an exported metric keeps, so that it can read files like this one.
     remembered: Mapping[str, Any] = field(default_factory=dict)
+    # Columns and features by which to judge whether two records are the same thing.
     compared: tuple[str, ...] = ()
+    # Identity of the rows; made of the ids, unless they are row numbers, and X by default.
     told_apart_by: RecordIdentity | None = None
+    # Whether rows are records such as people, for which "same" means the same thing.
     are_things: bool = False
+    # Whether X is a column of vectors, whose numbers have one unit.
     is_vector: bool = False
+    # The columns that there are to learn from, if they have names.
     choice: ColumnChoice | None = None
 
     def __post_init__(self) -> None:

@@ -597,4 +597,3 @@ class Looks:
         if key not in self._colourings:
             raise InputError(f"there is no colouring {key!r:.60}.")
         return self._colourings[key] | colours_of(self._records, self._colourings[key])
-

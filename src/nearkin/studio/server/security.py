@@ -87,16 +87,6 @@ class Hosts:
     A foreign page can let a name of its own point to this machine (DNS rebinding); its requests
     then arrive with that name. So only requests to our own names are answered.
 
-    Attributes
-    ----------
-    port : int
-    names : collection of str
-        Own names, with brackets around IPv6 addresses, as in URLs.
-    any_number : bool
-        Whether to accept all IP addresses, which nobody can let point elsewhere.
-    allowed : collection of str
-        Names of proxies that pass requests on, see :func:`check_names`; with any port, and by
-        http or https.
 
     Examples
     --------
@@ -108,8 +98,12 @@ class Hosts:
     """
 
     port: int
+    # Own names, with brackets around IPv6 addresses, as in URLs.
     names: Collection[str] = field(default=_THIS_MACHINE)
+    # Whether to accept all IP addresses, which nobody can let point elsewhere.
     any_number: bool = False
+    # Names of proxies that pass requests on, see :func:`check_names`; with any port, and by http or
+    # https.
     allowed: Collection[str] = ()
 
     def accept(self, host: str) -> bool:

@@ -312,15 +312,9 @@ _LONGEST = 1000
 
 @dataclass(frozen=True)
 class Person:
-    """Someone who answers: by name, or whoever uses a browser.
+    """Someone who answers: by name, or whoever uses a browser."""
 
-    Attributes
-    ----------
-    browser : str
-        Id of the browser; all its tabs are one person.
-    name : str or None
-    """
-
+    # Id of the browser; all its tabs are one person.
     browser: str
     name: str | None
 
