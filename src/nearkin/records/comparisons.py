@@ -32,7 +32,6 @@ from nearkin.rows.parallel import compiled, run_in_blocks
 from nearkin.storage.arrays import StorageError
 from nearkin.storage.schema import a as an
 from nearkin.storage.schema import list_of, many, positive, positive_floats, stored, text, whole
-from nearkin.tables.choice import find_swappable
 from nearkin.tables.reading import (
     WORDS,
     Column,
@@ -105,7 +104,7 @@ class ColumnComparison:
             raise StorageError(f"{self.parts} is no way to compare column {self.name!r}.")
 
 
-@stored(columns=list_of(an("ColumnComparison")), crossed=list_of(many(whole)), n_records=whole)
+@stored(columns=list_of(an("ColumnComparison")), n_records=whole)
 @dataclass(frozen=True)
 class Comparisons:
     """What is computed of two records.
@@ -113,27 +112,17 @@ class Comparisons:
     Attributes
     ----------
     columns : list of ColumnComparison
-    crossed : list of (int, int)
-        Columns that hold the same words: the one of a record is compared with the other of the
-        other record, too, since people swap such cells.
     n_records : int
         That counts are of.
     """
 
     columns: list[ColumnComparison]
-    crossed: list[tuple[int, ...]]
     n_records: int
-
-    def __post_init__(self) -> None:
-        if any(len(pair) != 2 or max(pair) >= len(self.columns) for pair in self.crossed):
-            raise StorageError("columns are crossed that are not there.")
 
     @property
     def names(self) -> list[str]:
         """Of every comparison, in their order."""
-        own = [f"{column.name}: {part}" for column in self.columns for part in column.parts]
-        name = [column.name for column in self.columns]
-        return [*own, *(f"{name[a]} and {name[b]}: swapped" for a, b in self.crossed)]
+        return [f"{column.name}: {part}" for column in self.columns for part in column.parts]
 
     @property
     def places(self) -> list[slice]:
@@ -202,14 +191,13 @@ def comparisons_of(columns: Sequence[Column]) -> Comparisons:
             "no column can be compared: records need at least one column of words, numbers or "
             "dates."
         )
-    given = [column for column, _ in kept]
-    return Comparisons([plan for _, plan in kept], find_swappable(given), len(given[0]))
+    return Comparisons(kept, len(there[0]))
 
 
-def _all_planned(columns: Sequence[Column], least: int) -> list[tuple[Column, ColumnComparison]]:
-    """Columns with so many values at least, and how each is compared."""
-    found = [(column, _planned(column, least)) for column in columns]
-    return [(column, plan) for column, plan in found if plan is not None]
+def _all_planned(columns: Sequence[Column], least: int) -> list[ColumnComparison]:
+    """How columns with so many values at least are compared."""
+    found = (_planned(column, least) for column in columns)
+    return [plan for plan in found if plan is not None]
 
 
 def value_counts(columns: Sequence[Column]) -> Doubles:
@@ -360,10 +348,6 @@ def compare_pairs(plan: Comparisons, table: Sequence[Prepared], pairs: Ints) -> 
         equal = there & (values.codes[i] == values.codes[j])
         for part, at in zip(column.parts, range(place.start, place.stop), strict=True):
             out[:, at] = _PARTS[part](column, values, i, j, there, equal)
-    at = sum(len(column.parts) for column in plan.columns)
-    for a, b in plan.crossed:
-        out[:, at] = _swapped(table[a], table[b], i, j)
-        at += 1
     return out
 
 
@@ -498,19 +482,6 @@ def _missing(
 ) -> Doubles:
     del column, there, equal
     return np.asarray((values.codes[i] == 0).astype(np.float64) + (values.codes[j] == 0))
-
-
-def _swapped(first: Prepared, second: Prepared, i: Ints, j: Ints) -> Table32:
-    """The less similar of the first cell of one record with the second of the other, and back."""
-    out = np.full(len(i), MISSING, dtype=np.float32)
-    there = (first.codes[i] > 0) & (second.codes[j] > 0)
-    there &= (second.codes[i] > 0) & (first.codes[j] > 0)
-    i, j = i[there], j[there]
-    out[there] = np.minimum(
-        _similarity(_LETTERS, first.texts[i], second.texts[j]),
-        _similarity(_LETTERS, second.texts[i], first.texts[j]),
-    )
-    return out
 
 
 _PARTS: dict[str, Callable[..., Any]] = {

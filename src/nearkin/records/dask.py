@@ -303,7 +303,7 @@ def _with_counts(plan: Comparisons, counts: Doubles, n_records: int) -> Comparis
         replace(c, counts=0.5 + values, tokens=0.5 + tokens)
         for c, (values, tokens) in zip(plan.columns, counts, strict=True)
     ]
-    return Comparisons(columns, plan.crossed, n_records)
+    return Comparisons(columns, n_records)
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,8 @@ _NOT_COMPARED = -0.3
 _MOST = 8.0
 # Pairs between two groups that were not compared count up to so many times the root of all.
 _ABSENT = 3.0
+# What an answer says of the groups of its records, as log-odds.
+_SAID = 4.0
 
 
 def group_records(
@@ -72,28 +74,43 @@ def group_records(
     O(k log k) time for each of some ten rounds, and O(n + k) memory.
     """
     equal = np.empty((0, 2), dtype=np.int64) if copies is None else copies
-    labels = _join_known(n_records, must_link, equal, cannot_link)
     within = join_links(n_records, np.concatenate([pairs[log_odds > 0], must_link, equal]))
     # Pairs across components of what speaks for it cannot join anything.
     kept = within[pairs[:, 0]] == within[pairs[:, 1]]
-    edges, sums = pairs[kept], log_odds[kept].clip(-_MOST, _MOST)
-    apart = cannot_link[labels[cannot_link[:, 0]] != labels[cannot_link[:, 1]]]
-    edges = np.concatenate([edges, apart])
-    sums = np.concatenate([sums, np.full(len(apart), -np.inf)])
-    counts = np.concatenate([np.ones(kept.sum()), np.zeros(len(apart))])
+    edges, odds = pairs[kept], log_odds[kept].clip(-_MOST, _MOST)
     is_copy = np.zeros(n_records, dtype=bool)
     is_copy[equal[:, 1]] = True
-    size = np.maximum(np.bincount(labels[~is_copy], minlength=n_records), 1)
-    ends = labels[edges]
+    labels, forced = np.arange(n_records), must_link[:0]
     while True:
-        ends, sums, counts = _between(ends, sums, counts)
+        labels = _join_known(n_records, forced, equal, cannot_link)
+        labels = _link(labels, is_copy, edges, odds, must_link[:0], cannot_link)
+        labels = _link(labels, is_copy, edges, odds, must_link, cannot_link)
+        left = labels[must_link[:, 0]] != labels[must_link[:, 1]]
+        if len(forced) or not left.any():
+            return number_in_order(labels)
+        forced = must_link[left]
+
+
+def _link(
+    labels: Ints, is_copy: Mask, edges: Ints, odds: Doubles, must_link: Ints, cannot_link: Ints
+) -> Ints:
+    """Join groups by average linkage; a must-link speaks for its groups as a whole."""
+    n = len(labels)
+    apart = cannot_link[labels[cannot_link[:, 0]] != labels[cannot_link[:, 1]]]
+    ends = labels[np.concatenate([edges, must_link, apart])]
+    nothing = np.zeros(len(must_link) + len(apart))
+    sums, counts = np.append(odds, nothing), np.append(np.ones(len(odds)), nothing)
+    said = np.concatenate([0 * odds, np.full(len(must_link), _SAID), np.full(len(apart), -np.inf)])
+    size = np.maximum(np.bincount(labels[~is_copy], minlength=n), 1)
+    while True:
+        ends, sums, counts, said = _between(ends, sums, counts, said)
         product = size[ends[:, 0]] * size[ends[:, 1]]
         absent = np.minimum(np.maximum(product - counts, 0), _ABSENT * np.sqrt(product))
-        means = (sums + _NOT_COMPARED * absent) / (counts + absent)
-        joined = ends[_best_of_both(ends, means, n_records)]
+        means = (sums + _NOT_COMPARED * absent) / np.maximum(counts + absent, 1) + said
+        joined = ends[_best_of_both(ends, means, n)]
         if not len(joined):
-            return number_in_order(labels)
-        name = np.arange(n_records)
+            return labels
+        name = np.arange(n)
         name[joined[:, 1]] = joined[:, 0]
         size[joined[:, 0]] += size[joined[:, 1]]
         labels, ends = name[labels], name[ends]
@@ -140,7 +157,7 @@ def mean_between(labels: Ints, pairs: Ints, log_odds: Doubles) -> Doubles:
     return np.asarray((sums / np.bincount(which))[which])
 
 
-def _between(ends: Ints, sums: Doubles, counts: Doubles) -> tuple[Ints, Doubles, Doubles]:
+def _between(ends: Ints, *values: Doubles) -> tuple[Ints, ...]:
     """Pairs of different groups, each once, with what all pairs of records between them add to."""
     differ = ends[:, 0] != ends[:, 1]
     keys = keys_of(ends[differ])
@@ -148,9 +165,8 @@ def _between(ends: Ints, sums: Doubles, counts: Doubles) -> tuple[Ints, Doubles,
     keys = keys[order]
     start = np.flatnonzero(np.diff(keys, prepend=-1))
     if not len(start):
-        return np.empty((0, 2), dtype=np.int64), np.zeros(0), np.zeros(0)
-    sums, counts = (np.add.reduceat(values[differ][order], start) for values in (sums, counts))
-    return ends_of(keys[start]), sums, counts
+        return np.empty((0, 2), dtype=np.int64), *(np.zeros(0) for _ in values)
+    return ends_of(keys[start]), *(np.add.reduceat(of[differ][order], start) for of in values)
 
 
 def _best_of_both(ends: Ints, means: Doubles, n: int) -> Mask:
@@ -398,7 +414,7 @@ def _interval_of(values: Doubles) -> IntervalEstimate:
 # doubted.
 _KNOWN, _DOUBTED = 8.0, 0.5
 # Log-odds that are enough for a link, at least, if no other is nearer; how likely that is.
-_LEAST_ODDS, _SHIFT_SPREAD = 4.0, 1.5
+_LEAST_ODDS, _SHIFT_SPREAD = 4.0, 3.0
 
 
 @dataclass(frozen=True)
@@ -542,7 +558,9 @@ class JudgedTable:
         best = one_to_one(self._sides(), self.log_odds + _LEAST_ODDS)
         shift = 0.0
         if self.were_asked:
-            asked = best & self.followed.among(self.pairs)[0]
+            # By scores alone: links are not to be chosen by what was answered.
+            asked = one_to_one(self._sides(), self.scores + _LEAST_ODDS)
+            asked &= self.followed.among(self.pairs)[0]
             _, same = self.followed.among(self.pairs[asked])
             shifts = np.linspace(0, _LEAST_ODDS, 41)
             odds = self.scores[asked] + shifts[:, None]
@@ -760,6 +778,8 @@ def judge_table(matching: Matching, work: Work, known: Answered) -> JudgedTable:
 
 # Doubtful pairs to choose from, for each that is asked, so that they differ.
 _CHOICE = 3
+# Share of doubtful questions that are about groups that may be one.
+_ABOUT_GROUPS = 0.2
 # After so many answers of one kind alone others are asked for.
 _ENOUGH_OF_ONE = 10
 
@@ -794,8 +814,8 @@ def choose_questions(judged: JudgedTable, n: int, rng: np.random.RandomState) ->
     """Choose the next pairs to ask about.
 
     Some are checks (:func:`list_checks`), by which it is said how good groups are. The others are
-    those likeliest to be the same as long as no match is known; after ten that are not, those that
-    share most letters; then those whose chance is nearest to one half, of different records.
+    to find the border between matches and others; after ten answers "different" and no other they
+    are those that share most letters.
 
     Returns
     -------
@@ -803,26 +823,51 @@ def choose_questions(judged: JudgedTable, n: int, rng: np.random.RandomState) ->
         Numbers of pairs.
     """
     same = judged.known.same
-    n_same, n_different = (same > 0.5).sum(), (same < 0.5).sum()
     free = judged.open.copy()
-    n_checks = int(np.floor(n * _CHECKS + rng.uniform()))
-    checks = _next_checks(judged, n_checks)
+    checks = _next_checks(judged, int(np.floor(n * _CHECKS + rng.uniform())))
     free[checks] = False
     at = np.flatnonzero(free)
-    if not n_same:
-        overlap = judged.work.candidates.overlap
-        by = judged.scores[at] if n_different < _ENOUGH_OF_ONE else overlap[at].astype(float)
-        best = at[np.argsort(-by, kind="stable")][: _CHOICE * n]
-    elif not n_different and n_same >= _ENOUGH_OF_ONE:
-        best = rng.permutation(at[judged.scores[at] < np.median(judged.scores[at])])
+    if not (same > 0.5).any() and (same < 0.5).sum() >= _ENOUGH_OF_ONE:
+        overlap = judged.work.candidates.overlap[at]
+        best = at[np.argsort(-overlap, kind="stable")][: _CHOICE * n]
     else:
-        near = np.abs(judged.scores[at])
-        best = rng.permutation(at[np.argsort(near, kind="stable")][: _CHOICE * n])
+        best = _near_border(judged, at, n - len(checks), rng)
     chosen = _of_different_records(judged.pairs, best, n - len(checks))
     asked = np.concatenate([chosen, checks])
     if len(asked) < n:
         asked = np.concatenate([asked, np.setdiff1d(np.flatnonzero(judged.open), asked)])[:n]
     return np.asarray(asked, dtype=np.int64)
+
+
+def _near_border(judged: JudgedTable, at: Ints, n: int, rng: np.random.RandomState) -> Ints:
+    """Order candidates by what an answer tells of the border between matches and others.
+
+    As long as all that is said to be the same scores higher than all that is not, the border may
+    be anywhere between the two: questions are spread evenly over that gap. Afterwards it is where
+    scores are 0; of single tables some of the questions are about groups that may be one.
+    """
+    if not len(at) or not n:
+        return at
+    scores, (found, same) = judged.scores, judged.known.among(judged.pairs)
+    known = scores[found]
+    low = known[same > 0.5].min(initial=scores[at].max())
+    high = known[same < 0.5].max() if (same < 0.5).any() else np.median(scores[at])
+    if low > high:
+        targets = np.linspace(low, high, n + 2)[1:-1, None]
+        near = np.argsort(np.abs(scores[at] - targets), axis=1, kind="stable")[:, : 2 * _CHOICE]
+        order = near[:, rng.permutation(near.shape[1])].T.ravel()
+        return at[order[np.sort(np.unique(order, return_index=True)[1])]]
+    order = at[np.argsort(np.abs(scores[at]), kind="stable")[: _CHOICE * n]]
+    order = rng.permutation(order)
+    if judged.work.side is not None:
+        return order
+    labels = judged.groups()
+    across = at[labels[judged.pairs[at, 0]] != labels[judged.pairs[at, 1]]]
+    chance = expit(mean_between(labels, judged.pairs, scores)[across])
+    across = across[doubtful_first(judged.pairs[across], chance, labels)]
+    _, first = np.unique(keys_of(np.sort(labels[judged.pairs[across]])), return_index=True)
+    merging = across[np.sort(first)][: round(_ABOUT_GROUPS * n)]
+    return np.concatenate([merging, order[~np.isin(order, merging)]])
 
 
 def _next_checks(judged: JudgedTable, n: int) -> Ints:

@@ -58,8 +58,6 @@ _ROUNDS, _SETTLED = 50, 1e-3
 # A column of few values that equal less than half as often among likely matches as by chance names
 # where records are from; so many matches are needed to see it.
 _LESS_OFTEN, _SOME_MATCHES, _FEW_VALUES = 0.5, 10.0, 0.02
-# Cells swapped between two columns agree a little less than if they were not.
-_SWAPPED, _SWAPPED_FROM = 0.97, 0.85
 
 
 @stored(same=floats("c l"), by_chance=floats("c l"), prior=real, set_aside=list_of(text))
@@ -114,11 +112,6 @@ def agreements(plan: Comparisons, compared: Table32) -> Table32:
     out = np.empty((len(compared), len(plan.columns)), dtype=np.float32)
     for c, (column, place) in enumerate(zip(plan.columns, plan.places, strict=True)):
         out[:, c] = compared[:, place.start : place.start + n_similarities(column)].mean(axis=1)
-    at = len(plan.names) - len(plan.crossed)
-    for number, (a, b) in enumerate(plan.crossed):
-        swapped = compared[:, at + number]
-        better = (swapped > _SWAPPED_FROM) & (swapped > out[:, a]) & (swapped > out[:, b])
-        out[better, a] = out[better, b] = _SWAPPED * swapped[better]
     return out
 
 
@@ -203,16 +196,11 @@ def _sources(plan: Comparisons, compared: Table32, found: Agreement) -> list[str
 # What answers make of it: further log-odds by column, which are the larger the more both agree.
 
 
-_BENDS = (0.5, 0.8)
 # How likely weights are before any answer: of features, and of what is known without answers.
 _SPREAD, _TRUST_SPREAD, _OFFSET_SPREAD = 1.8, 0.3, 3.0
-# Candidates that count as answers what is known without any, at half of its certainty; and as how
-# many answers they count together, where these are of one kind and of both.
-_REMEMBERED, _HALF_SURE = 500, 0.5
 # Where answers may have been drawn by what they are: candidates that stand for all; by how much
 # shares of answers count less, from what share of matches among candidates on they count in full.
 _STANDING, _COUNT_LESS, _FREQUENT = 3000, 0.5, 0.1
-_AS_ANSWERS_OF_ONE, _AS_ANSWERS_OF_BOTH = 10.0, 2.0
 # Wrong answers that are imagined, and right ones.
 _WRONG, _RIGHT = 1.0, 60.0
 _MOST_WRONG, _ERROR_ROUNDS = 0.3, 3
@@ -223,20 +211,18 @@ _FOLDS = 5
 
 def count_features(n_parts: int) -> int:
     """Of a column with so many parts, the last two of which are its rarity and what is missing."""
-    return n_parts - 2 + len(_BENDS) + 3
+    return n_parts + 1
 
 
 def column_features(part: Table32, alike: Table32) -> Table32:
-    """Features of one column: similarities, how far they are up, equality, rarity, missing cells.
+    """Features of one column: similarities, equality, rarity, and missing cells.
 
     All but the last only ever speak for a match.
     """
     gone = alike == MISSING
     similar = np.where(gone[:, None], 0, part[:, :-2])
-    mean = np.where(gone, 0, alike)
-    above = [np.maximum(mean - bend, 0) / (1 - bend) for bend in _BENDS]
-    equal = mean >= _EDGES[-1]
-    return np.column_stack([similar, *above, equal, part[:, -2], gone]).astype(np.float32)
+    equal = alike >= _EDGES[-1]
+    return np.column_stack([similar, equal, part[:, -2], gone]).astype(np.float32)
 
 
 @stored(
@@ -362,28 +348,19 @@ def learn_matching(
         return known, np.zeros(0)
     rng = np.random.RandomState(seed)
     kept = rng.permutation(len(same))[:_MOST_ANSWERS]
-    scores = known.scores(plan, compared)
-    some, _ = _spread_sample(scores, _REMEMBERED, rng)
-    more, stands_for = _spread_sample(scores, _STANDING if by_kind else 0, rng)
-    rows = np.concatenate([answered[kept], compared[some], at_random, compared[more]])
-    before = known.scores(plan, rows)
-    share = float(same.mean())
-    total = _AS_ANSWERS_OF_BOTH + (1 - 4 * share * (1 - share)) * (
-        _AS_ANSWERS_OF_ONE - _AS_ANSWERS_OF_BOTH
+    more, stands_for = _spread_sample(
+        known.scores(plan, compared), _STANDING if by_kind else 0, rng
     )
-    n = len(kept)
+    rows = np.concatenate([answered[kept], at_random, compared[more]])
+    n, share = len(kept), float(same.mean())
+    weight = np.zeros(len(rows))
+    weight[:n] = 1
+    weight[n : n + len(at_random)] = max(2 * share - 1, 0) * n / max(len(at_random), 1)
     lesson = Lesson(
         _features(plan, rows, agreement),
-        before,
-        np.concatenate([same[kept], expit(_HALF_SURE * before[n:])]),
-        np.concatenate(
-            [
-                np.ones(n),
-                np.full(len(some), total / max(len(some), 1)),
-                np.full(len(at_random), max(2 * share - 1, 0.0) * n / max(len(at_random), 1)),
-                np.zeros(len(more)),
-            ]
-        ),
+        known.scores(plan, rows),
+        np.append(same[kept], np.zeros(len(rows) - n)),
+        weight,
         np.arange(len(rows)) < n,
         np.append(np.zeros(len(rows) - len(more)), stands_for),
     )
