@@ -547,19 +547,6 @@ def candidates_of(
     return with_copies(unite_candidates(met, by_column, partial(overlaps, grams)), first, side)
 
 
-def search_beyond(columns: Sequence[Column], groups: Ints, n_best: int, seed: int) -> Ints:
-    """Pairs of like records that are not of the same group.
-
-    Where all that are nearest to a record are of its group, others are looked for beyond these.
-    Records whose group is 0 are in none.
-    """
-    first = first_of_equal(columns)
-    alone = np.flatnonzero(first == np.arange(len(first)))
-    grams = grams_of([Column(c.name, c.kind, c.values[alone]) for c in columns])
-    pairs = _best(grams, n_best, groups[alone].astype(np.int32), seed).pairs
-    return np.asarray(alone[pairs][(groups[alone][pairs] > 0).any(axis=1)])
-
-
 def pairs_within_groups(labels: Ints, most: int, rng: np.random.RandomState) -> Ints:
     """Pairs of records of the same group, so many of each record at most, drawn at random."""
     order = rng.permutation(len(labels))

@@ -730,11 +730,6 @@ class DaskWork(Work):
             out[cut] = scores
         return out
 
-    def beyond(self, groups: Ints, seed: int) -> Ints:
-        """Nothing: on dask nobody looks beyond the nearest others of a record."""
-        del groups, seed
-        return np.empty((0, 2), dtype=np.int64)
-
 
 def work_on_dask(table: DaskTable, plan: Comparisons, n_best: int, seed: int) -> DaskWork:
     """Find the candidates of a table of dask."""

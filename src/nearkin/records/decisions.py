@@ -34,8 +34,6 @@ _NOT_COMPARED = -0.3
 _MOST = 8.0
 # Pairs between two groups that were not compared count up to so many times the root of all.
 _ABSENT = 3.0
-# What an answer says of the groups of its records, as log-odds.
-_SAID = 4.0
 
 
 def group_records(
@@ -80,33 +78,31 @@ def group_records(
     edges, odds = pairs[kept], log_odds[kept].clip(-_MOST, _MOST)
     is_copy = np.zeros(n_records, dtype=bool)
     is_copy[equal[:, 1]] = True
-    labels, forced = np.arange(n_records), must_link[:0]
+    # Only must-links that are not met by themselves are put first: each draws its two records away
+    # from the rest of their groups.
+    first = np.zeros(len(must_link), dtype=bool)
     while True:
-        labels = _join_known(n_records, forced, equal, cannot_link)
-        labels = _link(labels, is_copy, edges, odds, must_link[:0], cannot_link)
-        labels = _link(labels, is_copy, edges, odds, must_link, cannot_link)
-        left = labels[must_link[:, 0]] != labels[must_link[:, 1]]
-        if len(forced) or not left.any():
+        labels = _join_known(n_records, must_link[first], equal, cannot_link)
+        labels = _link(labels, is_copy, edges, odds, cannot_link)
+        unmet = labels[must_link[:, 0]] != labels[must_link[:, 1]]
+        if not (unmet & ~first).any():
             return number_in_order(labels)
-        forced = must_link[left]
+        first |= unmet
 
 
-def _link(
-    labels: Ints, is_copy: Mask, edges: Ints, odds: Doubles, must_link: Ints, cannot_link: Ints
-) -> Ints:
-    """Join groups by average linkage; a must-link speaks for its groups as a whole."""
+def _link(labels: Ints, is_copy: Mask, edges: Ints, odds: Doubles, cannot_link: Ints) -> Ints:
+    """Join groups by average linkage, the best for both first."""
     n = len(labels)
     apart = cannot_link[labels[cannot_link[:, 0]] != labels[cannot_link[:, 1]]]
-    ends = labels[np.concatenate([edges, must_link, apart])]
-    nothing = np.zeros(len(must_link) + len(apart))
-    sums, counts = np.append(odds, nothing), np.append(np.ones(len(odds)), nothing)
-    said = np.concatenate([0 * odds, np.full(len(must_link), _SAID), np.full(len(apart), -np.inf)])
+    ends = labels[np.concatenate([edges, apart])]
+    sums = np.append(odds, np.full(len(apart), -np.inf))
+    counts = np.append(np.ones(len(odds)), np.zeros(len(apart)))
     size = np.maximum(np.bincount(labels[~is_copy], minlength=n), 1)
     while True:
-        ends, sums, counts, said = _between(ends, sums, counts, said)
+        ends, sums, counts = _between(ends, sums, counts)
         product = size[ends[:, 0]] * size[ends[:, 1]]
         absent = np.minimum(np.maximum(product - counts, 0), _ABSENT * np.sqrt(product))
-        means = (sums + _NOT_COMPARED * absent) / np.maximum(counts + absent, 1) + said
+        means = (sums + _NOT_COMPARED * absent) / (counts + absent)
         joined = ends[_best_of_both(ends, means, n)]
         if not len(joined):
             return labels
@@ -157,16 +153,12 @@ def mean_between(labels: Ints, pairs: Ints, log_odds: Doubles) -> Doubles:
     return np.asarray((sums / np.bincount(which))[which])
 
 
-def _between(ends: Ints, *values: Doubles) -> tuple[Ints, ...]:
+def _between(ends: Ints, sums: Doubles, counts: Doubles) -> tuple[Ints, Doubles, Doubles]:
     """Pairs of different groups, each once, with what all pairs of records between them add to."""
     differ = ends[:, 0] != ends[:, 1]
-    keys = keys_of(ends[differ])
-    order = np.argsort(keys, kind="stable")
-    keys = keys[order]
-    start = np.flatnonzero(np.diff(keys, prepend=-1))
-    if not len(start):
-        return np.empty((0, 2), dtype=np.int64), *(np.zeros(0) for _ in values)
-    return ends_of(keys[start]), *(np.add.reduceat(of[differ][order], start) for of in values)
+    found, which = np.unique(keys_of(ends[differ]), return_inverse=True)
+    sums, counts = (np.bincount(which.ravel(), of[differ], len(found)) for of in (sums, counts))
+    return ends_of(found), sums, counts
 
 
 def _best_of_both(ends: Ints, means: Doubles, n: int) -> Mask:
@@ -777,9 +769,9 @@ def judge_table(matching: Matching, work: Work, known: Answered) -> JudgedTable:
 
 
 # Doubtful pairs to choose from, for each that is asked, so that they differ.
-_CHOICE = 3
+_CHOICE = 6
 # Share of doubtful questions that are about groups that may be one.
-_ABOUT_GROUPS = 0.2
+_ABOUT_GROUPS = 1 / 3
 # After so many answers of one kind alone others are asked for.
 _ENOUGH_OF_ONE = 10
 

@@ -22,7 +22,6 @@ from nearkin.records.blocking import (
     candidates_of,
     join_links,
     pairs_within_groups,
-    search_beyond,
 )
 from nearkin.records.comparisons import (
     MISSING,
@@ -489,8 +488,6 @@ _SETTLED_SCORE, _WORTH = -20.0, -3.0
 _MARGIN = 0.8
 # Others of its likely group that each record is compared with, in small tables and in large ones.
 _WITHIN_FEW, _WITHIN_MANY, _FEW_RECORDS = 40, 10, 20_000
-# Others are looked for beyond the nearest ones where most of them are of one group.
-_MOSTLY, _BEYOND_AT_MOST = 0.7, 200_000
 
 
 @dataclass(frozen=True)
@@ -542,12 +539,6 @@ class Work:
     def scored(self, matching: Matching, chosen: Ints) -> Doubles:
         """Scores of some candidates."""
         return score_pairs(matching, self.plan, self.compared, chosen)
-
-    def beyond(self, groups: Ints, seed: int) -> Ints:
-        """Pairs of records of these groups and others."""
-        names = {column.name for column in self.plan.columns}
-        used = [column for column in self.columns if column.name in names]
-        return search_beyond(used, groups, _WITHIN_MANY, seed)
 
 
 @dataclass(frozen=True)
@@ -660,25 +651,18 @@ def draw_some(n: int, rng: np.random.RandomState) -> Ints:
 
 
 def expand(work: Work, matching: Matching, scores: Doubles, seed: int) -> Work:
-    """Further candidates: pairs within likely groups, and those of full neighbourhoods and others.
+    """Further candidates: pairs within the groups that likely matches make.
 
-    Where most of the nearest others of a record are of its group already, further ones are looked
-    for. Linked tables are left as they are: of two tables few records are the same.
+    Linked tables are left as they are: of two tables few records are the same.
     """
     n, pairs = work.candidates.n_records, work.candidates.pairs
     if work.side is not None or not len(pairs):
         return work
     rng = np.random.RandomState(seed)
-    likely = scores > 0
-    groups = join_links(n, pairs[likely])
     most = _WITHIN_FEW if n <= _FEW_RECORDS else _WITHIN_MANY
-    more = [pairs_within_groups(groups, most, rng)]
-    met, same = (np.bincount(pairs[some].ravel(), minlength=n) for some in (slice(None), likely))
-    full = (same >= _MOSTLY * met) & (same >= _WITHIN_MANY // 2)
-    if full.any() and n <= _BEYOND_AT_MOST:
-        whole = np.bincount(groups, full) >= np.bincount(groups) / 2
-        more.append(work.beyond(np.where(whole[groups], groups + 1, 0), seed))
-    found = add_pairs(work.candidates, np.concatenate(more))
+    found = add_pairs(
+        work.candidates, pairs_within_groups(join_links(n, pairs[scores > 0]), most, rng)
+    )
     if len(found) == len(pairs):
         return work
     old = np.isin(keys_of(found.pairs), keys_of(pairs), assume_unique=True)
