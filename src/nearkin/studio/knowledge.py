@@ -281,11 +281,6 @@ class Knowledge:
         unsure = np.isin(keys_of(questions), keys_of(self.unsure))
         return ~(self.pairs.groups.tell(questions) | unsure)
 
-    def first_open(self, questions: Ints) -> dict[str, int] | None:
-        """Return the first open one of some pairs of rows, or None if there is none."""
-        left = questions[self.are_open(questions)] if len(questions) else questions
-        return {"left": int(left[0, 0]), "right": int(left[0, 1])} if len(left) else None
-
     def find_relations(self, row: int, others: Ints) -> list[bool | None]:
         """Say of each other row whether it is the same as a row: None where that is unknown."""
         groups = self.pairs.groups

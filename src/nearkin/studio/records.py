@@ -157,8 +157,10 @@ def _describe_field(name: str, value: Any, beside: Any, most: int) -> dict[str, 
 
 
 def is_empty_cell(value: Any) -> bool:
-    """Whether a cell is None or NaN."""
-    return value is None or (isinstance(value, (float, np.floating)) and bool(np.isnan(value)))
+    """Whether a cell is empty, of whatever library's type."""
+    if isinstance(value, (float, np.floating)):
+        return bool(np.isnan(value))
+    return value is None or type(value).__name__ in ("NAType", "NaTType")
 
 
 def format_cell(value: Any) -> str:
@@ -320,16 +322,9 @@ def make_distinct(names: Sequence[str]) -> list[str]:
     return found
 
 
-def _is_missing(value: Any) -> bool:
-    """Whether a cell is empty, of whatever library's type."""
-    if isinstance(value, (float, np.floating)):
-        return bool(np.isnan(value))
-    return value is None or type(value).__name__ in ("NAType", "NaTType")
-
-
 def _format_id(value: Any) -> str | None:
     """Format an id as text, whole numbers without a decimal point; None if it is empty."""
-    if _is_missing(value) or value == "":
+    if is_empty_cell(value) or value == "":
         return None
     is_whole = isinstance(value, (float, np.floating)) and float(value).is_integer()
     return str(int(value) if is_whole else value)
@@ -352,7 +347,7 @@ def _encode_numbers(values: Any) -> NDArray[np.int64]:
 
 def _encode_number(value: Any) -> int:
     """Encode one Python number as :func:`_encode_numbers` does."""
-    number = np.nan if _is_missing(value) else float(value) + 0.0
+    number = np.nan if is_empty_cell(value) else float(value) + 0.0
     if isinstance(value, int) and number != value:
         return value if abs(value) < 2**63 else hash(value)
     return int(np.float64(number).view(np.int64))
@@ -370,7 +365,7 @@ def _encode_vectors(values: Any) -> list[bytes]:
 
 def _encode_text(value: Any) -> bytes:
     """Encode a cell as text, an empty one as no bytes."""
-    return b"" if _is_missing(value) else str(value).encode(errors="surrogatepass")
+    return b"" if is_empty_cell(value) else str(value).encode(errors="surrogatepass")
 
 
 def _split_rows(matrix: NDArray[np.int64]) -> list[bytes]:

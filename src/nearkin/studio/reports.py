@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -157,15 +157,14 @@ def groups_file(
 def rows_file(records: StudioRecords, rows: Sequence[int], groups: Sequence[str]) -> File:
     """CSV file of some rows: ids, row numbers of the data, fields, and names of groups, if any."""
     names = list(records.fields.all_names)
+    group = ["group" if "group" not in names else "group (likely)"] if any(groups) else []
     beside = list(dict.fromkeys([records.id_name, "row"]))
-    header = [name if name not in names else f"{name} (id)" for name in beside] + names
-    if any(groups):
-        header.append("group" if "group" not in names else "group (likely)")
-    lines: list[list[Any]] = [header]
+    first = [name if name not in (*names, *group) else f"{name} (id)" for name in beside]
+    lines: list[list[Any]] = [[*first, *names, *group]]
     for row in map(records.check_row, rows):
         cells = [format_for_file(records.fields.cell(name, row)) for name in names]
         named = [records.ids[row], int(records.numbers[row])][-len(beside) :]
-        lines.append([*named, *cells, *([groups[row]] if any(groups) else [])])
+        lines.append([*named, *cells, *([groups[row]] if group else [])])
     return "selection.csv", _csv(lines)
 
 
@@ -514,7 +513,7 @@ def _list_groups(found: Duplicates, known: Knowledge) -> list[dict[str, Any]]:
     return listed[:_MOST_GROUPS]
 
 
-EXPORTS = ("pairs", "embedding", "model", "groups", "duplicates")
+Export = Literal["pairs", "embedding", "model", "groups", "duplicates"]
 
 
 def list_columns(records: StudioRecords) -> list[dict[str, str]]:
