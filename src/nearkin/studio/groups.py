@@ -233,10 +233,8 @@ class GroupContents:
     @cached_property
     def _columns(self) -> dict[str, list[Any]]:
         """Cells of the fields that are shown, by name, of the rows that are read."""
-        fields = self._records.fields
-        return {
-            name: [fields.cell(name, row) for row in self._rows.tolist()] for name in fields.names
-        }
+        records, rows = self._records, self._rows.tolist()
+        return {name: [records.cell(name, row) for row in rows] for name in records.fields}
 
     @cached_property
     def _words(self) -> tuple[sp.csr_array, list[str]] | None:

@@ -156,13 +156,13 @@ def groups_file(
 
 def rows_file(records: StudioRecords, rows: Sequence[int], groups: Sequence[str]) -> File:
     """CSV file of some rows: ids, row numbers of the data, fields, and names of groups, if any."""
-    names = list(records.fields.all_names)
+    names = records.all_fields
     group = ["group" if "group" not in names else "group (likely)"] if any(groups) else []
     beside = list(dict.fromkeys([records.id_name, "row"]))
     first = [name if name not in (*names, *group) else f"{name} (id)" for name in beside]
     lines: list[list[Any]] = [[*first, *names, *group]]
     for row in map(records.check_row, rows):
-        cells = [format_for_file(records.fields.cell(name, row)) for name in names]
+        cells = [format_for_file(records.cell(name, row)) for name in names]
         named = [records.ids[row], int(records.numbers[row])][-len(beside) :]
         lines.append([*named, *cells, *([groups[row]] if group else [])])
     return "selection.csv", _csv(lines)
