@@ -38,8 +38,6 @@ def _accents_pattern() -> re.Pattern[str]:
 def fold_text(text: str) -> str:
     """Remove capitals, accents and runs of blanks from a text, for comparison.
 
-    Examples
-    --------
     >>> fold_text("Łódź, Straße  9")
     'lodz, strasse 9'
     """
@@ -54,8 +52,6 @@ def fold_text(text: str) -> str:
 def split_query(text: str) -> list[str]:
     """Split a typed query into folded words; a phrase in quotation marks is one word.
 
-    Examples
-    --------
     >>> split_query('Café "New York"')
     ['cafe', 'new york']
     """
@@ -66,24 +62,14 @@ def split_query(text: str) -> list[str]:
 class TextIndex:
     """Texts joined into one long text, in which words are found fast.
 
-    Attributes
-    ----------
-    longest : int
-        Number of characters of each text that are searched, from its beginning.
-    shortened : bool
-        Whether some texts are longer.
-
-    Notes
-    -----
     Takes a byte or two a character, 200 to 400 MB at most.
 
-    Examples
-    --------
     >>> TextIndex(["Café Rouge", "Bar Rouge"], 2).find_texts("rouge CAFE").tolist()
     [True, False]
     """
 
     def __init__(self, texts: Iterable[str], n: int) -> None:
+        # Characters of each text that are searched, and whether some texts are longer.
         self.longest = max(100, MOST_CHARACTERS // max(1, n))
         self.shortened = False
         parts = [self._fold_beginning(text) for text in texts]
@@ -170,20 +156,10 @@ class Finder:
     def matches(
         self, wanted: Wanted, learned: TaughtMetric, groups: Ints | None
     ) -> tuple[Mask, list[str]]:
-        """Find the rows that meet all conditions.
+        """Mark the rows that meet all conditions; also returns sentences on what could not be done.
 
-        Parameters
-        ----------
-        learned : TaughtMetric
-            Metric by which rows are doubtful.
-        groups : int ndarray of shape (n,) or None
-            Found group of each row, −1 for outliers; None if no groups were found.
-
-        Returns
-        -------
-        found : bool ndarray of shape (n,)
-        notes : list of str
-            Sentences for the user on what the search could not do.
+        Rows are doubtful by the metric that was ``learned``. ``groups`` are the found ones of all
+        rows, −1 for outliers; None if none were found.
         """
         found = np.ones(len(self._records), dtype=bool)
         notes: list[str] = []

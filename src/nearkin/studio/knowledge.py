@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import count
@@ -26,17 +26,9 @@ def match_names(names: Sequence[str], before: Sequence[Ints], after: Ints) -> li
     A name goes to the group with most of its rows, as long as they are at least half of the named
     group or of that one: most of the named group is still there, whatever has joined it, or most of
     the new one comes from it. Of several names for a group, that of which more is left. The caller
-    keeps names that no group has, in case a group with these rows comes back.
+    keeps names that no group has, in case a group with these rows comes back. ``after`` has the
+    group of each row now, from 0; −1 for rows of none.
 
-    Parameters
-    ----------
-    before : sequence of int ndarray
-        The rows that each name was given to; they may overlap.
-    after : int ndarray of shape (n,)
-        Group of each row now, from 0; −1 for rows of none.
-
-    Examples
-    --------
     >>> given = [np.array([0, 1, 2]), np.array([3, 4])]
     >>> match_names(["cats", "dogs"], given, np.array([1, 1, 1, 0, 0, 0, 2]))
     ['dogs', 'cats', None]
@@ -91,17 +83,13 @@ def answers_by_event(state: State) -> dict[int, dict[Pair, Said]]:
 def count_answers(state: State) -> Counts:
     """Count the answers that are neither withdrawn nor wholly overwritten, by what they say."""
     answers = answers_by_event(state)
-    kinds = {number: _sum_up(said.values()) for number, said in answers.items()}
+    kinds: dict[int, Said] = {}
+    for number, said in answers.items():  # same if of any pair, else different, else unsure
+        kinds[number] = next(kind for kind in (True, False, None) if kind in said.values())
     latest = [kinds[number] for number in sorted(kinds, reverse=True) if number > 0]
     run = next((k for k, kind in enumerate(latest) if kind is True), len(latest))
     told = list(kinds.values())
     return Counts(told.count(True), told.count(False), told.count(None), run)
-
-
-def _sum_up(said: Iterable[Said]) -> Said:
-    """Sum up what one answer says of its pairs: same if of any, else different, else unsure."""
-    told = set(said)
-    return next(kind for kind in (True, False, None) if kind in told)
 
 
 class Spoken(NamedTuple):
@@ -136,8 +124,6 @@ def telling_pairs(spoken: Sequence[Spoken], chance: Mapping[Pair, float]) -> dic
     likeliest wrong by its ``chance`` to be the same (0.5 if unknown). So a choice among several
     groups counts once. Answers that say only "unsure" are left out.
 
-    Examples
-    --------
     >>> chosen = Spoken(1, "Ann", {(0, 1): False, (0, 2): True})
     >>> none_of_them = Spoken(2, "Bob", {(1, 3): False, (2, 3): False})
     >>> telling_pairs([chosen, none_of_them], {(2, 3): 0.9})
@@ -497,8 +483,6 @@ def number_rows(state: State) -> dict[int, int]:
     a new group takes the smallest number that is free, and one made of two keeps the smaller of
     theirs. So numbers stay through merges, undo and restarts.
 
-    Examples
-    --------
     >>> said = {(2, 5): False, (7, 8): True, (5, 9): True, (2, 7): True}
     >>> number_rows(State({pair: Told(said[pair], k) for k, pair in enumerate(said)}))
     {2: 0, 5: 1, 7: 0, 8: 0, 9: 1}
@@ -578,8 +562,6 @@ def list_answers(state: State, events: Sequence[Event]) -> list[dict[str, Any]]:
     that the event speaks of; ``said``, the answer in a word, or ``"several"``; ``by`` and ``at``,
     None where unknown; and ``voices``: ``by``, ``said`` and ``at`` of each person.
 
-    Examples
-    --------
     >>> from nearkin.studio.events import Answer, after
     >>> answer = Answer(left=5, right=2, same=True, by="Ann")
     >>> (one,) = list_answers(after(State(), answer, n_rows=10), [answer])

@@ -78,7 +78,8 @@ def colours_of_column(values: Sequence[Any], kind: str) -> dict[str, Any]:
     if len(counts) > len(common):
         names.append(_OTHERS)
     found = [np.nan if _is_missing(value) else number.get(value, len(common)) for value in values]
-    return _categories(names, np.array(found, dtype=np.float32))
+    colours = np.array(found, dtype=np.float32)
+    return {"kind": "categories", "categories": names, "range": None, "values": colours}
 
 
 def colours_of_numbers(values: Any) -> dict[str, Any]:
@@ -88,11 +89,6 @@ def colours_of_numbers(values: Any) -> dict[str, Any]:
     ends = [float(told.min()), float(told.max())] if len(told) else [0.0, 0.0]
     found = np.where(np.isfinite(found), found, np.float32(np.nan))
     return {"kind": "numbers", "categories": None, "range": ends, "values": found}
-
-
-def _categories(names: list[str], values: NDArray[np.float32]) -> dict[str, Any]:
-    """Colour values of categories with their names as legend."""
-    return {"kind": "categories", "categories": names, "range": None, "values": values}
 
 
 def _is_missing(value: Any) -> bool:
@@ -236,15 +232,11 @@ def why(
 ) -> dict[str, Any]:
     """Explain the learned distance of two records (``ends``), as plain values.
 
-    ``scaler`` has made X, the rows that the metric was learned from, of ``records.X``.
-
-    Returns
-    -------
-    dict
-        ``distance``, ``threshold`` and ``chance``; ``columns``, each with its ``name``, its
-        ``share`` of the squared distance and the two ``values``, and the share of all ``others``;
-        ``words`` by column; ``heat``, shares of pixels; ``answers`` with the ``change`` of the
-        distance without each, in per cent; ``near``, the nearest pairs that were answered.
+    ``scaler`` has made X, the rows that the metric was learned from, of ``records.X``. Returns
+    ``distance``, ``threshold`` and ``chance``; ``columns``, each with its ``name``, its ``share``
+    of the squared distance and the two ``values``, and the share of all ``others``; ``words`` by
+    column; ``heat``, shares of pixels; ``answers`` with the ``change`` of the distance without
+    each, in per cent; ``near``, the nearest pairs that were answered.
     """
     metric = learned.metric
     if metric is None:

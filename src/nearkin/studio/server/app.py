@@ -275,17 +275,8 @@ _MOST_NEIGHBORS = 1000
 def make_app(lesson: Lesson, access: Access, hosts: Hosts) -> FastAPI:
     """Make the server's app for a lesson, and for lessons that may replace it.
 
-    Parameters
-    ----------
-    lesson : Lesson
-        Nothing else may change it while the app runs.
-    access : Access
-        Holds the token that every request must have.
-
-    Returns
-    -------
-    FastAPI
-        Its ``state.sessions`` has the lesson that is taught.
+    Nothing else may change the lesson while the app runs, whose ``state.sessions`` has the one that
+    is taught. ``access`` holds the token that every request must have.
     """
     sessions = Sessions(lesson)
 
@@ -336,14 +327,9 @@ def _add_errors(app: FastAPI) -> None:
     @app.exception_handler(RequestValidationError)
     async def not_valid(request: Request, error: RequestValidationError) -> Response:
         """Reply the first error of an invalid request."""
-        return PlainJSON({"message": _describe_error(error)}, 422)
-
-
-def _describe_error(error: RequestValidationError) -> str:
-    """Describe the first error of a request, without the value that it sent."""
-    first = error.errors()[0]
-    where = ".".join(str(part) for part in first["loc"] if not isinstance(part, int))
-    return f"{where}: {first['msg']}."[:300]
+        first = error.errors()[0]  # without the value that it sent
+        where = ".".join(str(part) for part in first["loc"] if not isinstance(part, int))
+        return PlainJSON({"message": f"{where}: {first['msg']}."[:300]}, 422)
 
 
 def _add_looks(app: FastAPI, sessions: Sessions) -> None:

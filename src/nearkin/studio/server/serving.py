@@ -102,33 +102,13 @@ def _handle_signal(name: str, handler: Callable[[int, FrameType | None], None]) 
 
 
 class Serving:
-    """A server of a lesson at an address, in this thread or one of its own.
+    """A server of a lesson, which it closes at the end, in this thread or one of its own.
 
-    Parameters
-    ----------
-    lesson : Lesson
-        It is closed at the end.
-    address : str, default="127.0.0.1"
-    port : int, optional
-        The first free one from 8765 on by default; 0 for any free one.
-    token : str, optional
-        Token of a server that this one replaces; a new one by default.
-    visitors : Visitors, optional
-        Limits of connections other than usual.
-    allowed : collection of str
-        Names of proxies that may pass requests on, see
-        :func:`nearkin.studio.server.security.check_names`.
-
-    Attributes
-    ----------
-    url : str
-        Address of the page, with the token, for people.
-    token : str
-
-    Raises
-    ------
-    AddressError
-        If the address or port cannot be listened on.
+    Without a ``port`` it takes the first free one from 8765 on, and with 0 any free one; the
+    ``token`` is that of a server that this one replaces, or a new one. ``visitors`` has limits of
+    connections other than usual, and ``allowed`` names of proxies that may pass requests on, see
+    :func:`nearkin.studio.server.security.check_names`. Raises AddressError if the address or port
+    cannot be listened on.
     """
 
     def __init__(
@@ -151,6 +131,7 @@ class Serving:
         self._access = Access(token)
         self.token = self._access.token
         self._home = f"http://{in_url(address)}:{self.port}/"
+        # For people.
         self.url = f"{self._home}?token={self.token}"
         self.app = make_app(lesson, self._access, hosts_of(address, self.port, allowed))
         settings: dict[str, Any] = {
@@ -168,8 +149,7 @@ class Serving:
             "lifespan": "on",
         }
         end, waiting_room = self._end, self._socket
-        self._signals: list[int] = []
-        came = self._signals
+        came = self._signals = list[int]()
 
         class Server(uvicorn.Server):
             async def main_loop(self) -> None:
