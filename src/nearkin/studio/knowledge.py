@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import count
@@ -195,7 +195,12 @@ class Knowledge:
     @cached_property
     def groups(self) -> KnownGroups:
         """Groups of rows that the answers imply, see :func:`number_rows`."""
-        return group_answers(self.events, int(self.pairs.n_rows or 0))
+        labels = np.full(int(self.pairs.n_rows or 0), -1)
+        for row, number in number_rows(self.events).items():
+            labels[row] = number
+        names = self.events.names
+        rows = [np.array(some) for some in names.values()]
+        return KnownGroups(labels, match_names(list(names), rows, labels))
 
     @property
     def n_steps(self) -> int:
@@ -466,15 +471,6 @@ class KnownGroups:
         return Name(name=name, rows=rows, instead=before)
 
 
-def group_answers(state: State, n_rows: int) -> KnownGroups:
-    """Label rows by the groups that answers make of them, see :func:`number_rows`."""
-    labels = np.full(n_rows, -1)
-    for row, number in number_rows(state).items():
-        labels[row] = number
-    rows = [np.array(some) for some in state.names.values()]
-    return KnownGroups(labels, match_names(list(state.names), rows, labels))
-
-
 def number_rows(state: State) -> dict[int, int]:
     """Number the groups that answers make of rows, from 0; rows of no group are left out.
 
@@ -487,71 +483,56 @@ def number_rows(state: State) -> dict[int, int]:
     >>> number_rows(State({pair: Told(said[pair], k) for k, pair in enumerate(said)}))
     {2: 0, 5: 1, 7: 0, 8: 0, 9: 1}
     """
-    groups = _NumberedGroups()
-    for (left, right), told in sorted(state.pairs.items(), key=lambda one: (one[1].entry, one[0])):
-        if told.same is not None:
-            (groups.tie if told.same else groups.part)(left, right)
-    return groups.by_row()
+    groups: dict[int, _Group] = {}
+    numbered: dict[int, _Group] = {}
+    for pair, told in sorted(state.pairs.items(), key=lambda one: (one[1].entry, one[0])):
+        one, two = (groups.setdefault(row, _Group([row])) for row in pair)
+        if told.same is None or one is two:
+            continue
+        if told.same:
+            one, two = (one, two) if len(one.rows) >= len(two.rows) else (two, one)
+            one.join(two)
+            groups |= dict.fromkeys(two.rows, one)
+            numbers = [group.number for group in (one, two) if group.number is not None]
+            for number in numbers:
+                del numbered[number]
+            one.number = min(numbers) if numbers else _free_number(numbered)
+            numbered[one.number] = one
+            continue
+        one.apart.add(two)
+        two.apart.add(one)
+        for group in (one, two):
+            others = numbered.values()
+            alone = sum(len(other.rows) == 1 for other in others)
+            is_new = group.number is None and alone < _MOST_ALONE
+            if is_new and group.apart.issuperset(others):
+                group.number = _free_number(numbered)
+                numbered[group.number] = group
+    found = {row: number for number, group in numbered.items() for row in group.rows}
+    return dict(sorted(found.items()))
 
 
-class _NumberedGroups:
-    """Groups of rows, as they grow with answers; each is known by one of its rows, its head."""
+@dataclass(eq=False)
+class _Group:
+    """Rows that are the same, and the groups that are known to differ from them."""
 
-    def __init__(self) -> None:
-        self._next: dict[int, int] = {}  # from rows towards the heads of their groups
-        self._size: dict[int, int] = {}
-        self._apart: defaultdict[int, set[int]] = defaultdict(set)  # heads that differ
-        self._number: dict[int, int] = {}  # of heads
+    rows: list[int]
+    apart: set[_Group] = field(default_factory=set)
+    number: int | None = None
 
-    def tie(self, left: int, right: int) -> None:
-        """Take in that two rows are the same."""
-        head, other = self._head(left), self._head(right)
-        if head == other:
-            return
-        if self._size[head] < self._size[other]:
-            head, other = other, head
-        self._next[other] = head
-        self._size[head] += self._size.pop(other)
-        for one in self._apart.pop(other, set()):
-            self._apart[one].discard(other)
-            if one != head:
-                self._apart[one].add(head)
-                self._apart[head].add(one)
-        numbers = [self._number.pop(one) for one in (head, other) if one in self._number]
-        self._number[head] = min(numbers) if numbers else self._free_number()
+    def join(self, other: _Group) -> None:
+        """Take in the rows of another group, and what they differ from."""
+        self.rows += other.rows
+        for one in other.apart:
+            one.apart.discard(other)
+            if one is not self:
+                one.apart.add(self)
+                self.apart.add(one)
 
-    def part(self, left: int, right: int) -> None:
-        """Take in that two rows differ."""
-        heads = self._head(left), self._head(right)
-        if heads[0] == heads[1]:
-            return
-        for head, other in (heads, heads[::-1]):
-            self._apart[head].add(other)
-        for head in heads:
-            alone = sum(self._size[one] == 1 for one in self._number)
-            is_new = head not in self._number and alone < _MOST_ALONE
-            if is_new and self._apart[head].issuperset(self._number):
-                self._number[head] = self._free_number()
 
-    def by_row(self) -> dict[int, int]:
-        """Map the rows of all groups to their numbers."""
-        found = {row: self._number.get(self._head(row), -1) for row in sorted(self._next)}
-        return {row: number for row, number in found.items() if number >= 0}
-
-    def _head(self, row: int) -> int:
-        """Find the head of a row's group; a row that is new is one of its own."""
-        head = self._next.setdefault(row, row)
-        if head == row:
-            self._size.setdefault(row, 1)
-            return row
-        while self._next[head] != head:
-            self._next[row] = head = self._next[head]
-        return head
-
-    def _free_number(self) -> int:
-        """Find the smallest number that no group has."""
-        taken = set(self._number.values())
-        return next(number for number in count() if number not in taken)
+def _free_number(taken: Container[int]) -> int:
+    """Find the smallest number that is not taken."""
+    return next(number for number in count() if number not in taken)
 
 
 def list_answers(state: State, events: Sequence[Event]) -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ import secrets
 import time
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
-from ipaddress import IPv6Address, ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -105,7 +105,8 @@ class Hosts:
         name, port = _split_port(host)
         if port != str(self.port) and not (port == "" and self.port == 80):
             return False
-        return name in self.names or (self.any_number and _is_number(name))
+        number = _parse_number(name.removeprefix("[").removesuffix("]"))
+        return name in self.names or (self.any_number and number is not None)
 
     def accept_origin(self, origin: str, host: str) -> bool:
         """Whether a request with this Origin and Host header comes from our own page.
@@ -152,10 +153,8 @@ def listens_everywhere(address: str) -> bool:
 
 def is_this_machine(address: str) -> bool:
     """Whether an address can only be reached from this machine."""
-    try:
-        return ip_address(address).is_loopback
-    except ValueError:
-        return address.lower() == "localhost"
+    number = _parse_number(address)
+    return address.lower() == "localhost" if number is None else number.is_loopback
 
 
 def in_url(address: str) -> str:
@@ -166,10 +165,7 @@ def in_url(address: str) -> str:
     """
     if listens_everywhere(address):
         return "127.0.0.1"
-    try:
-        return f"[{address}]" if isinstance(ip_address(address), IPv6Address) else address
-    except ValueError:
-        return address
+    return f"[{address}]" if isinstance(_parse_number(address), IPv6Address) else address
 
 
 def _is_among(host: str, names: Iterable[str]) -> bool:
@@ -190,13 +186,12 @@ def _split_port(host: str) -> tuple[str, str]:
     return (f"{name}]{before}" if bracket else before), port
 
 
-def _is_number(name: str) -> bool:
-    """Whether a host name is an IP address."""
+def _parse_number(name: str) -> IPv4Address | IPv6Address | None:
+    """Return a host name as an IP address; None if it is none."""
     try:
-        ip_address(name.removeprefix("[").removesuffix("]"))
+        return ip_address(name)
     except ValueError:
-        return False
-    return True
+        return None
 
 
 _POLICY = (

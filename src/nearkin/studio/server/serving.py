@@ -13,13 +13,13 @@ from contextlib import ExitStack, contextmanager, suppress
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
+import uvicorn
+
 from nearkin.errors import InputError
-from nearkin.studio.server.security import hosts_of, in_url
+from nearkin.studio.server.security import Access, Visitors, hosts_of, in_url
 
 if TYPE_CHECKING:
     from nearkin.studio.lesson import Lesson
-    from nearkin.studio.server.security import Visitors
-
 
 THIS_MACHINE = "127.0.0.1"
 PORT = 8765
@@ -121,10 +121,7 @@ class Serving:
         visitors: Visitors | None = None,
         allowed: Collection[str] = (),
     ) -> None:
-        import uvicorn
-
         from nearkin.studio.server.app import make_app
-        from nearkin.studio.server.security import Access, Visitors
 
         self._socket = listening_socket(address, port)
         self.port = int(self._socket.getsockname()[1])
