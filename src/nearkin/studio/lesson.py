@@ -159,10 +159,8 @@ class Lesson:
         self._book = AnswerBook(len(records), pairs) if book is None else book
         self._answer_list = AnswerList(records, self._book)
         self._review = RecordReview(records, seed) if records.are_things else None
-        if journal is not None:
-            self._book.open(journal, records)
         try:
-            self._book.continue_from(events)
+            self._book.open(journal, records, events)
             plane = scale_to_unit_size(PlainView(self._rows).coordinates())
             self._pictures = PictureSeries(plane.astype(np.float32))
             told = self._book.known.told

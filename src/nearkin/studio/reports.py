@@ -112,26 +112,21 @@ def pairs_file(
     ``--pairs`` knows. If people are known, there is a column ``by``, and a line for each person's
     answer.
     """
-    n_must = len(pairs.must_link)
-    weights = np.concatenate([pairs.must_weight, pairs.cannot_weight]).tolist()
-    links = np.concatenate([pairs.must_link, pairs.cannot_link]).tolist()
-    lines: list[list[Any]] = [["left", "right", "same", "weight"]]
-    for k, (i, j) in enumerate(links):
-        lines.append([ids[i], ids[j], "true" if k < n_must else "false", f"{weights[k]:g}"])
-    lines += [[ids[i], ids[j], "", "1"] for i, j in unsure.tolist()]
-    return "pairs.csv", _csv(_add_people(lines, ids, voices) if voices else lines)
-
-
-def _add_people(
-    lines: list[list[Any]], ids: Sequence[Any], voices: Mapping[Voice, Told]
-) -> list[list[Any]]:
-    """Add a column of people to lines of pairs: pairs with voices get a line for each person."""
+    voices = voices or {}
     words = {True: "true", False: "false", None: ""}
-    named = {(ids[i], ids[j]) for i, j, _ in voices}
-    header, *others = lines
-    told = [[*line, ""] for line in others if (line[0], line[1]) not in named]
-    told += [[ids[i], ids[j], words[one.same], "1", name] for (i, j, name), one in voices.items()]
-    return [[*header, "by"], *told]
+    kinds = (
+        (True, pairs.must_link, pairs.must_weight),
+        (False, pairs.cannot_link, pairs.cannot_weight),
+        (None, unsure, np.ones(len(unsure))),
+    )
+    named = {(i, j) for i, j, _ in voices}
+    lines: list[list[Any]] = [["left", "right", "same", "weight", "by"]]
+    for same, links, weights in kinds:
+        for (i, j), weight in zip(links.tolist(), weights.tolist(), strict=True):
+            if (i, j) not in named:
+                lines.append([ids[i], ids[j], words[same], f"{weight:g}", ""])
+    lines += [[ids[i], ids[j], words[one.same], "1", name] for (i, j, name), one in voices.items()]
+    return "pairs.csv", _csv(lines if voices else [line[:-1] for line in lines])
 
 
 def groups_file(
