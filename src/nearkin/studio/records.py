@@ -205,17 +205,6 @@ def digests_of(columns: Mapping[str, Any], kinds: Mapping[str, str]) -> list[str
     ]
 
 
-def have_same_cells(
-    one: Mapping[str, Any], other: Mapping[str, Any], kinds: Mapping[str, str]
-) -> bool:
-    """Whether the columns that two tables share are equal, row by row."""
-    shared = sorted(one.keys() & other.keys() & kinds.keys())
-    return not shared or all(
-        digests_of({name: one[name]}, kinds) == digests_of({name: other[name]}, kinds)
-        for name in shared
-    )
-
-
 def make_distinct(names: Sequence[str]) -> list[str]:
     """Make names distinct: the second and later of equal names get a number.
 
@@ -910,7 +899,10 @@ def _require_unchanged(
     own = found.features if found.named else []
     cells = {**{name: found.X[:, j] for j, name in enumerate(own)}, **found.columns}
     lengths = {len(column) for column in (*first.values(), *cells.values())}
-    if len(lengths) > 1 or not have_same_cells(first, cells, kinds):
+    if len(lengths) > 1 or any(
+        digests_of({name: first[name]}, kinds) != digests_of({name: cells[name]}, kinds)
+        for name in first.keys() & cells.keys() & kinds.keys()
+    ):
         raise InputError("the frame has changed since the studio was opened: open it anew.")
     return found
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import secrets
 import threading
@@ -11,8 +10,9 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from nearkin.studio.events import LONGEST_NAME
 from nearkin.studio.server.encoding import as_json, encode_layout
@@ -281,13 +281,19 @@ _LONGEST_ID = 40
 _LONGEST = 1000
 
 
-@dataclass(frozen=True)
-class Person:
+class Person(BaseModel):
     """Someone who answers: by name, or whoever uses a browser."""
 
+    model_config = ConfigDict(frozen=True)
     # Id of the browser; all its tabs are one person.
-    browser: str
-    name: str | None
+    browser: Annotated[str, Field(min_length=1, max_length=_LONGEST_ID)]
+    name: str | None = None
+
+    @field_validator("name")
+    @classmethod
+    def _shorten_name(cls, name: str | None) -> str | None:
+        """Leave out blanks around a name, and what is too long; None if nothing is left."""
+        return (name or "").strip()[:LONGEST_NAME] or None
 
     @property
     def key(self) -> str:
@@ -302,21 +308,10 @@ def read_person(text: str) -> Person | None:
     Person(browser='b1', name='Ann')
     >>> read_person("ping")
     """
-    if len(text) > _LONGEST:
-        return None
     try:
-        said = json.loads(text)
-    except (ValueError, RecursionError):
+        return Person.model_validate_json(text) if len(text) <= _LONGEST else None
+    except ValidationError:
         return None
-    if not isinstance(said, dict):
-        return None
-    browser, name = said.get("browser"), said.get("name")
-    if not isinstance(browser, str) or not 0 < len(browser) <= _LONGEST_ID:
-        return None
-    if name is not None and not isinstance(name, str):
-        return None
-    name = None if name is None else name.strip()[:LONGEST_NAME]
-    return Person(browser, name or None)
 
 
 # Pictures that are opened at once; each may take as much memory as a large one has pixels.
@@ -414,7 +409,7 @@ class Room:
 
     def _tell_people(self) -> None:
         """Send all tabs the list of people."""
-        everybody = {person.key: asdict(person) for person in self._people.values()}
+        everybody = {person.key: person.model_dump() for person in self._people.values()}
         self.live.tell("people", _encode_message("people", {"people": list(everybody.values())}))
 
     async def image(self, row: int, side: int) -> Image | str:
