@@ -72,15 +72,18 @@ def check_name(by: Any) -> str:
     return name
 
 
+def check_row(row: Any, n_rows: int) -> int:
+    """Return a row number; raise if there is no such row."""
+    if isinstance(row, bool) or not isinstance(row, Integral):
+        raise InputTypeError(f"{row!r:.60} is not a row number.")
+    if not 0 <= int(row) < n_rows:
+        raise InputError(f"there is no row {row}: rows are numbered from 0 to {n_rows - 1}.")
+    return int(row)
+
+
 def check_pair(left: Any, right: Any, n_rows: int) -> Pair:
     """Return two row numbers, the smaller first; raise if they are equal or no valid rows."""
-    rows = []
-    for row in (left, right):
-        if isinstance(row, bool) or not isinstance(row, Integral):
-            raise InputTypeError(f"{row!r:.60} is not a row number.")
-        if not 0 <= int(row) < n_rows:
-            raise InputError(f"there is no row {row}: rows are numbered from 0 to {n_rows - 1}.")
-        rows.append(int(row))
+    rows = [check_row(row, n_rows) for row in (left, right)]
     if rows[0] == rows[1]:
         raise InputError(f"a pair takes two rows, not row {rows[0]} twice.")
     return min(rows), max(rows)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import threading
-from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -13,7 +12,7 @@ from unicodedata import combining, normalize
 import numpy as np
 from numpy.typing import NDArray
 
-from nearkin._types import Ints
+from nearkin._types import Ints, Mask
 from nearkin.errors import InputError
 from nearkin.studio import reports
 from nearkin.studio.metric import TaughtMetric
@@ -22,8 +21,6 @@ from nearkin.studio.records import StudioRecords, format_cell
 
 # Characters that are looked through, of all texts together.
 MOST_CHARACTERS = 200_000_000
-# Between the texts: no text has it, since it is a blank there.
-_END = "\n"
 _PHRASE = re.compile(r'"([^"]*)"?|(\S+)')
 # Letters that are not one with a sign beside it, and the ones that people type instead.
 _LETTERS = {"ł": "l", "ø": "o", "đ": "d", "ı": "i", "ħ": "h", "æ": "ae", "œ": "oe"}
@@ -60,9 +57,9 @@ def split_query(text: str) -> list[str]:
 
 
 class TextIndex:
-    """Texts joined into one long text, in which words are found fast.
+    """Texts in which words are found fast, since they are folded once.
 
-    Takes a byte or two a character, 200 to 400 MB at most.
+    Takes a byte or two a character, 200 to 400 MB at most, and 50 bytes a text.
 
     >>> TextIndex(["Café Rouge", "Bar Rouge"], 2).find_texts("rouge CAFE").tolist()
     [True, False]
@@ -72,10 +69,7 @@ class TextIndex:
         # Characters of each text that are searched, and whether some texts are longer.
         self.longest = max(100, MOST_CHARACTERS // max(1, n))
         self.shortened = False
-        parts = [self._fold_beginning(text) for text in texts]
-        self._starts = np.cumsum([0, *(len(part) + 1 for part in parts)]).tolist()
-        self._whole = _END.join([*parts, ""])
-        self._n = n
+        self._texts = [self._fold_beginning(text) for text in texts]
 
     def _fold_beginning(self, text: str) -> str:
         """Fold the first ``longest`` characters of a text; set ``shortened`` if it has more."""
@@ -84,23 +78,11 @@ class TextIndex:
 
     def find_texts(self, text: str) -> NDArray[np.bool_]:
         """Whether each text contains all words of a query, as a mask of shape (n,)."""
-        found = np.ones(self._n, dtype=bool)
+        found = np.ones(len(self._texts), dtype=bool)
         for word in split_query(text):
-            found &= self._find_word(word)
+            found &= np.array([word in one for one in self._texts], dtype=bool)
         return found
 
-    def _find_word(self, word: str) -> NDArray[np.bool_]:
-        """Whether each text contains a folded word, as a mask of shape (n,)."""
-        found = np.zeros(self._n, dtype=bool)
-        at = self._whole.find(word)
-        while at >= 0:
-            row = bisect_right(self._starts, at) - 1
-            found[row] = True
-            at = self._whole.find(word, self._starts[row + 1])
-        return found
-
-
-Mask = NDArray[np.bool_]
 
 # Columns whose numbers are kept, since the same ones are asked for again.
 _MOST_KEPT = 20

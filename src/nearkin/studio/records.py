@@ -24,6 +24,7 @@ from nearkin.rows.backends import evenly_spaced
 from nearkin.rows.parallel import split_range
 from nearkin.rows.scaling import describe_units, find_differing_units, fit_scaler
 from nearkin.storage.files import StrPath
+from nearkin.studio.events import check_row
 from nearkin.studio.pictures import LONGEST_SIDE, FilePictures, Image, Pictures, PixelPictures
 from nearkin.tables.choice import (
     MOST_LOOKED_AT,
@@ -690,9 +691,7 @@ class StudioRecords:
 
     def check_row(self, row: int) -> int:
         """Return a row number as an int; raise if there is no such row."""
-        if not 0 <= row < len(self):
-            raise InputError(f"there is no row {row}: rows are numbered from 0 to {len(self) - 1}.")
-        return int(row)
+        return check_row(row, len(self))
 
     @cached_property
     def ids_differ(self) -> bool:

@@ -264,10 +264,8 @@ class Live:
         """Send a message to all tabs, or those that show the map ``to``; from any thread."""
         loop = self._loop
         if loop is not None:
-            try:
+            with suppress(RuntimeError):  # it has just been closed, and with it all tabs
                 loop.call_soon_threadsafe(self._tell, kind, message, to)
-            except RuntimeError:  # it has just been closed, and with it all tabs
-                return
 
     def _tell(self, kind: str, message: Message, to: str | None) -> None:
         """Put a message in the mailboxes, on the event loop."""
