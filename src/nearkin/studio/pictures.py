@@ -189,11 +189,6 @@ class FilePictures:
             return None
 
 
-def _has_alpha(picture: Any) -> bool:
-    """Whether a Pillow picture has transparent pixels."""
-    return "A" in picture.getbands() or "transparency" in picture.info
-
-
 def _shrink(picture: Any, side: int, kind: str) -> Image:
     """Turn a picture upright, shrink it to ``side`` pixels, and encode it as PNG or JPEG."""
     from PIL import ImageOps
@@ -202,7 +197,7 @@ def _shrink(picture: Any, side: int, kind: str) -> Image:
     upright = ImageOps.exif_transpose(picture)
     if upright.mode in _DEEP:
         upright = _convert_to_grey(upright)
-    if _has_alpha(upright):
+    if "A" in upright.getbands() or "transparency" in upright.info:
         return _encode(upright.convert("RGBA"), "PNG")
     return _encode(upright.convert("RGB"), kind)
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from nearkin._types import Ints
-from nearkin.pairs.closure import keys_of, list_pairs_within
+from nearkin.pairs.closure import keys_of
 from nearkin.questions.strategies import (
     Choice,
     Scene,
@@ -64,10 +64,8 @@ class WhichAsked:
         """
         groups = known.pairs.groups
         links = np.column_stack([np.full(len(self.shown), self.row), self.shown])
-        apart, _ = list_pairs_within(
-            np.arange(len(links) * (len(links) - 1) // 2), np.zeros(1, int), np.array([len(links)])
-        )
-        if groups.alike(links).any() or not groups.differ(self.shown[apart]).all():
+        apart = self.shown[np.column_stack(np.triu_indices(len(links), 1))]
+        if groups.alike(links).any() or not groups.differ(apart).all():
             return self.shown[:0]
         return np.asarray(self.shown[known.are_open(links)])
 
