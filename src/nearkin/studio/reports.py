@@ -342,7 +342,10 @@ def _strongest_answers(
     if not squared or not len(links):
         return []
     part: TaughtPart = metric._find_taught_parts([X[ends[:1]], X[ends[1:]]])[0]
-    along = _project_answers(learned, links, ends)
+    # Squared projection of each answered pair's difference on that of the two rows.
+    two = learned.view.embedding(ends)
+    left, right = (learned.view.embedding(rows) for rows in links.T)
+    along = np.asarray(((left - right) @ (two[1] - two[0])) ** 2)
     most = int(np.clip(_LEARNED_IN_ALL // len(known.told), _LEAST_LEFT_OUT, _MOST_LEFT_OUT))
     found = []
     with one_core(), mute_categories(Warning), config_context(skip_parameter_validation=True):
@@ -380,13 +383,6 @@ def _nearest_answers(
     return [
         _add_ids(records, (int(links[k, 0]), int(links[k, 1])), bool(k < n_must)) for k in nearest
     ]
-
-
-def _project_answers(learned: TaughtMetric, links: Ints, ends: Ints) -> Floats:
-    """Squared projection of each answered pair's difference on that of the two rows."""
-    two = learned.view.embedding(ends)
-    left, right = (learned.view.embedding(rows) for rows in links.T)
-    return np.asarray(((left - right) @ (two[1] - two[0])) ** 2)
 
 
 def _add_ids(records: StudioRecords, link: tuple[int, int], same: bool) -> dict[str, Any]:

@@ -190,18 +190,14 @@ class Serving:
             # own once it runs, and hands on to these what they were told.
             with ExitStack() as stack:
                 for name in ("SIGINT", "SIGTERM", "SIGHUP"):
-                    stack.enter_context(_handle_signal(name, self._note_signal))
+                    handler = _handle_signal(name, lambda number, _: self._signals.append(number))
+                    stack.enter_context(handler)
                 self._server.run(sockets=[self._socket])
         finally:
             self._end()
         with suppress(KeyboardInterrupt):
             for number in self._signals[:1]:
                 signal.raise_signal(number)
-
-    def _note_signal(self, number: int, frame: FrameType | None) -> None:
-        """Remember a signal, to raise it again at the end."""
-        del frame
-        self._signals.append(number)
 
     def start(self) -> None:
         """Serve in a thread, until :meth:`close`."""
