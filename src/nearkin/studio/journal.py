@@ -19,7 +19,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
@@ -657,14 +656,10 @@ class KeptAnswers:
         self._cells: dict[str, str] = {}
         # Columns by which a new journal names records: the one of ids, and those of cells.
         self._by: Line = {"id": records.identity.usual_ids(), "columns": records.identity.columns}
+        self._keys = RecordKeys(records.identity, self._by["id"], self._by["columns"])
         about = {"source": records.source, "rows": len(records)}
         about |= {"features": records.learned_from[:MOST_NAMES]}
         self._journal = Journal(os.fspath(path), about, {"keyed_by": self._by}, self._read)
-
-    @cached_property
-    def _keys(self) -> RecordKeys:
-        """Names of the records, by the ids and columns of the journal."""
-        return RecordKeys(self._records.identity, self._by["id"], self._by["columns"])
 
     @property
     def path(self) -> Path:
@@ -719,9 +714,11 @@ class KeptAnswers:
 
     def _use_keys(self, keyed_by: Mapping[str, Any], header: Line) -> None:
         """Name records by the ids and columns of the journal; raise if the data lack them."""
-        self._by = {"id": keyed_by["id"], "columns": [str(name) for name in keyed_by["columns"]]}
-        identity, columns = self._records.identity, self._by["columns"]
-        others = set(columns) - {self._by["id"]}
+        id_name, columns = keyed_by["id"], [str(name) for name in keyed_by["columns"]]
+        identity, others = self._records.identity, set(columns) - {id_name}
+        if self._by != {"id": id_name, "columns": columns}:
+            self._by = {"id": id_name, "columns": columns}
+            self._keys = RecordKeys(identity, id_name, columns)
         if self._keys.by_cells or (self._keys.by_id and (others & {*identity.kinds} or not others)):
             return
         absent = [name for name in columns if name not in identity.kinds]

@@ -136,11 +136,11 @@ def has_server_proxy(server: Mapping[str, Any]) -> bool:
     A page of that extension is requested without credentials: the server asks for these if it has
     the page.
     """
-    address = urlsplit(f"{server.get('url', '')}server-proxy/servers-info")
-    kind = {"http": HTTPConnection, "https": HTTPSConnection}.get(address.scheme)
-    if kind is None:
-        return False
     try:
+        address = urlsplit(f"{server.get('url', '')}server-proxy/servers-info")
+        kind = {"http": HTTPConnection, "https": HTTPSConnection}.get(address.scheme)
+        if kind is None:
+            return False
         with closing(kind(address.netloc, timeout=_PATIENCE)) as connection:
             connection.request("GET", address.path)
             status = connection.getresponse().status
