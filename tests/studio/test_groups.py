@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from nearkin.studio.events import AnswerConflict
 from nearkin.studio.lesson import Lesson
 from nearkin.studio.records import records_of
+from nearkin.studio.reports import rows_file
 
 # Three heaps of ten rows.
 KIND = np.repeat([0, 1, 2], 10)
@@ -113,6 +115,9 @@ def test_groups_are_exported_with_names_and_whether_they_are_sure(lesson):
     _, content = lesson.rows_file([1, 11])
     lines = list(csv.DictReader(io.StringIO(content.decode())))
     assert [line["group"] for line in lines] == ["cats", "group 2"]
+    called = replace(lesson.records, id_name="group")
+    _, content = rows_file(called, [1], ["cats"] * len(called))
+    assert content.splitlines()[0].startswith(b"group (id),row,")
 
 
 def test_what_is_asked_is_kept_and_no_step_that_is_undone(tmp_path):

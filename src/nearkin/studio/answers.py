@@ -57,13 +57,16 @@ class AnswerBook:
         self.known = self._build_known(self._state, 0)
         self._listed: tuple[int, list[dict[str, Any]]] = (0, [])
 
-    def open(self, journal: StrPath, records: StudioRecords) -> None:
-        """Keep answers in a journal file from now on; answers that it holds are read."""
-        self._journal = KeptAnswers(journal, records)
-        self.notes += self._journal.notes
+    def open(
+        self, journal: StrPath | None, records: StudioRecords, events: Sequence[Event]
+    ) -> None:
+        """Keep answers in a journal file, if any, from now on; what it holds is read.
 
-    def continue_from(self, events: Sequence[Event]) -> None:
-        """Append the events of another book to the journal, if it is still empty."""
+        If that is nothing, the events of another book are appended.
+        """
+        if journal is not None:
+            self._journal = KeptAnswers(journal, records)
+            self.notes += self._journal.notes
         if not self._journal.events:
             for event in events:
                 self._journal.append(event)

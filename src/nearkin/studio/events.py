@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from numbers import Integral
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -22,9 +22,11 @@ Said = bool | None
 # Characters of a name.
 LONGEST_NAME = 60
 # What may be said of two rows, in a word.
-WORDS = ("same", "different", "unsure", "nothing")
+Word = Literal["same", "different", "unsure", "nothing"]
 # What may be asked: which rows are the same kind of thing, or which are the same thing twice.
-PURPOSES = ("kinds", "things")
+Purpose = Literal["kinds", "things"]
+# Where something may have been answered.
+Origin = Literal["question", "sought", "check", "suspect", "neighbors", "group", "review", "list"]
 # Cannot-links that two groups are turned into at most.
 MOST_BETWEEN = 2000
 
@@ -70,18 +72,27 @@ def check_name(by: Any) -> str:
     return name
 
 
+def check_row(row: Any, n_rows: int) -> int:
+    """Return a row number; raise if there is no such row."""
+    if isinstance(row, bool) or not isinstance(row, Integral):
+        raise InputTypeError(f"{row!r:.60} is not a row number.")
+    if not 0 <= int(row) < n_rows:
+        raise InputError(f"there is no row {row}: rows are numbered from 0 to {n_rows - 1}.")
+    return int(row)
+
+
 def check_pair(left: Any, right: Any, n_rows: int) -> Pair:
     """Return two row numbers, the smaller first; raise if they are equal or no valid rows."""
-    rows = []
-    for row in (left, right):
-        if isinstance(row, bool) or not isinstance(row, Integral):
-            raise InputTypeError(f"{row!r:.60} is not a row number.")
-        if not 0 <= int(row) < n_rows:
-            raise InputError(f"there is no row {row}: rows are numbered from 0 to {n_rows - 1}.")
-        rows.append(int(row))
+    rows = [check_row(row, n_rows) for row in (left, right)]
     if rows[0] == rows[1]:
         raise InputError(f"a pair takes two rows, not row {rows[0]} twice.")
     return min(rows), max(rows)
+
+
+def check_choice(what: str, said: Any, among: Any) -> None:
+    """Raise InputError if ``what`` is none of the choices of a Literal."""
+    if said not in get_args(among):
+        raise InputError(f"{what} must be one of {', '.join(get_args(among))}, not {said!r:.60}.")
 
 
 def check_answer(same: Any) -> Said:
@@ -438,10 +449,7 @@ def after(state: State, event: Event, n_rows: int) -> State:
 def after_in_place(state: State, event: Event, n_rows: int) -> State:
     """Do as :func:`after`, but reuse and so destroy the mappings of ``state``: for long series."""
     if isinstance(event, Ask):
-        if event.purpose not in PURPOSES:
-            raise InputError(
-                f"purpose must be one of {', '.join(PURPOSES)}, not {event.purpose!r:.60}."
-            )
+        check_choice("purpose", event.purpose, Purpose)
         check_name(event.words)
         return _add_event(state, Change(), asked=event)
     if isinstance(event, Undo):
@@ -551,8 +559,7 @@ def check_belief(state: State, change: Change, believed: str) -> None:
 
     So nobody overwrites another person's answer without having seen it.
     """
-    if believed not in WORDS:
-        raise InputError(f"before must be one of {', '.join(WORDS)}, not {believed!r:.60}.")
+    check_choice("before", believed, Word)
     now = {pair: word_of(state.pairs.get(pair)) for pair in change.pairs}
     other = [
         (pair, now[pair])

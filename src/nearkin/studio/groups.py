@@ -124,22 +124,15 @@ def place_rows(
 
     What a row hears of from its neighbours is weighed by how near each group is in the learned
     metric: as near as its members are in the mean. Rows that were said to be of a group are of
-    that one.
-
-    Parameters
-    ----------
-    view : RowsView
-        Learned coordinates of the rows.
-    version : int
-        Version of the metric.
-    graph : sparse array of shape (n, n), optional
-        See :func:`join_neighbors`.
+    that one. ``version`` is that of the metric; for ``graph`` see :func:`join_neighbors`.
     """
     groups = known.groups
     numbers = groups.numbers
     if not numbers:
         return LikelyGroups(version, np.full(n_rows, -1), np.zeros(n_rows, dtype=bool), {})
-    members = [_pick_members(groups, number) for number in numbers]
+    # All rows of a group, or every k-th of many.
+    members = [groups.rows(number) for number in numbers]
+    members = [rows[:: -(-len(rows) // _MOST_MEMBERS)] for rows in members]
     starts = np.cumsum([0, *map(len, members[:-1])])
     sizes = np.array([len(rows) for rows in members])
     Z = np.asarray(view.embedding(np.concatenate(members)), dtype=np.float64)
@@ -157,12 +150,6 @@ def place_rows(
     told = groups.labels >= 0
     labels[told], sure[told] = groups.labels[told], True
     return LikelyGroups(version, labels, sure, _choose_examples(groups, labels, -best))
-
-
-def _pick_members(groups: KnownGroups, number: int) -> Ints:
-    """Rows of a group that others are compared with: all, or every k-th of many."""
-    rows = groups.rows(number)
-    return rows[:: -(-len(rows) // _MOST_MEMBERS)]
 
 
 def _distances(A: Doubles, B: Doubles) -> Doubles:
@@ -214,10 +201,7 @@ class GroupContents:
     def tell_apart(self, labels: Ints, numbers: Sequence[int]) -> dict[int, str]:
         """Say in a few words what each group is about, as far as something tells it apart.
 
-        Parameters
-        ----------
-        labels : int ndarray of shape (n,)
-            Number of each row's group; −1 for rows that do not count.
+        ``labels`` are the numbers of all rows' groups, −1 for rows that do not count.
         """
         labels = labels[self._rows]
         masks = {number: labels == number for number in numbers}
@@ -233,10 +217,8 @@ class GroupContents:
     @cached_property
     def _columns(self) -> dict[str, list[Any]]:
         """Cells of the fields that are shown, by name, of the rows that are read."""
-        fields = self._records.fields
-        return {
-            name: [fields.cell(name, row) for row in self._rows.tolist()] for name in fields.names
-        }
+        records, rows = self._records, self._rows.tolist()
+        return {name: [records.cell(name, row) for row in rows] for name in records.fields}
 
     @cached_property
     def _words(self) -> tuple[sp.csr_array, list[str]] | None:

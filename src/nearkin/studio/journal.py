@@ -3,8 +3,7 @@
 Each line is a JSON object, ``{"check":"1c291ca3","entry":{...}}``, whose check is the CRC-32 of the
 entry's text, begun with the check of the line before: a line that is changed, lost or moved shows.
 The first says what the journal is and which data it belongs to. Lines that say ``opened`` name the
-process that held the journal from there on. What entries call records is no matter of this file,
-see :mod:`nearkin.studio.journal`.
+process that held the journal from there on.
 """
 
 from __future__ import annotations
@@ -47,27 +46,10 @@ class FileDisplaced(OSError):
 class KeptFile:
     """A locked file that is only appended to, and whose content is held in memory.
 
-    Deleting, moving or emptying it while it is open does no harm: before and after each append the
-    file of this name is checked, and written anew if need be.
+    It is created if need be; raises FileInUse if it is locked already. Deleting, moving or emptying
+    it while it is open does no harm: before and after each append the file of this name is checked,
+    and written anew if need be.
 
-    Parameters
-    ----------
-    path : path
-        Created if it does not exist.
-
-    Attributes
-    ----------
-    path : Path
-    content : bytearray
-        All bytes that are safe on the disk.
-
-    Raises
-    ------
-    FileInUse
-        If the file is locked already.
-
-    Examples
-    --------
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "lines.txt"
     ...     file = KeptFile(path)
@@ -82,6 +64,7 @@ class KeptFile:
     def __init__(self, path: StrPath) -> None:
         self.path = Path(path)
         self._file: int | None = _open_locked(self.path)
+        # All bytes that are safe on the disk.
         self.content = bytearray(_read(self._file))
         self._left = _fingerprint(os.fstat(self._file))
         # What an error may have left behind the content.
@@ -95,13 +78,9 @@ class KeptFile:
     def append(self, piece: bytes) -> None:
         """Append bytes, which are on the disk, in the file of this name, when this returns.
 
-        Raises
-        ------
-        FileDisplaced
-            If another program replaced the file, and it cannot be restored. The content stays in
-            memory, and is written once that is put right.
-        OSError
-            If writing failed, for example on a full disk. The file is then as it was before.
+        Raises FileDisplaced if another program replaced the file, and it cannot be restored: the
+        content stays in memory, and is written once that is put right. Raises OSError if writing
+        failed, for example on a full disk: the file is then as it was before.
         """
         for _ in range(_ATTEMPTS):
             self.restore()
@@ -337,42 +316,17 @@ class InMemory:
 
 
 class Journal:
-    """Entries in a file, locked while it is open.
+    """Entries in a file, locked while it is open, and created if need be.
 
-    Parameters
-    ----------
-    path : path
-        Created if it does not exist.
-    about : dict, optional
-        Facts about the data for people, such as the name of its file; plain JSON.
-    header : dict, optional
-        Further parts of the first line of a new journal; plain JSON.
-    check : callable, optional
-        Called with the first line of an existing journal and the list of its lines with entries. It
-        may raise a JournalError: the file is left as it is then.
+    A new one's first line tells ``about`` the data for people, such as the name of its file, and
+    has the parts of ``header``: plain JSON. Of one that exists, ``check`` is called with the first
+    line and the list of its lines with entries; it may raise a JournalError. Raises JournalInUse if
+    the journal is open already, in whatever process, and JournalError if it is damaged, no journal,
+    or of other data; the file is left as it is.
 
-    Attributes
-    ----------
-    path : Path
-    header : dict
-        The first line.
-    lines : list of dict
-        Lines with entries, in their order.
-
-    Raises
-    ------
-    JournalInUse
-        If the journal is open already, in whatever process.
-    JournalError
-        If it is damaged, no journal, or of other data. The file is left as it is.
-
-    Notes
-    -----
     A last line that a crash cut short was never acknowledged, and is removed. Any other damage is
     an error that names the line.
 
-    Examples
-    --------
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "answers.journal"
     ...     with Journal(path) as journal:
@@ -408,16 +362,9 @@ class Journal:
     def append(self, entry: dict[str, Any], **beside: Any) -> None:
         """Append an entry, which is on the disk, in the file of this name, when this returns.
 
-        Parameters
-        ----------
-        **beside
-            Further parts of its line, beside the entry.
-
-        Raises
-        ------
-        OSError
-            If writing failed, for example on a full disk, or if another file has taken the
-            journal's name. Earlier entries are safe, or in memory until they can be written again.
+        Its line has further parts ``beside`` it. Raises OSError if writing failed, for example on a
+        full disk, or if another file has taken the journal's name; earlier entries are safe, or in
+        memory until they can be written again.
         """
         line = {**beside, "entry": entry}
         self._write(line)
@@ -466,6 +413,7 @@ class Journal:
         path = self._file.path
         lines, length, self._check = read_lines(bytes(self._file.content), path)
         self._file.cut(length)
+        # Holds all answers while another file has the journal's name.
         self._copy: Path | None = None
         self.lines = [line for line in lines[1:] if "entry" in line]
         if lines:
@@ -486,23 +434,16 @@ class Journal:
         try:
             self._file.append(line)
         except OSError as error:
-            copy = self._save_copy() if isinstance(error, FileDisplaced) else None
-            raise OSError(error.errno, _explain_failure(error, self._file.path, copy)) from error
+            if isinstance(error, FileDisplaced) and self._copy is None and self.lines:
+                with suppress(OSError):  # so they outlive the process
+                    self._copy = self._file.write_copy()
+            why = _explain_failure(error, self._file.path, self._copy)
+            raise OSError(error.errno, why) from error
         self._check = check
         if self._copy is not None:  # the file of this name has all of it again
             with suppress(OSError):
                 self._copy.unlink()
             self._copy = None
-
-    def _save_copy(self) -> Path | None:
-        """Save all answers to a new file while another has the journal's name; None if impossible.
-
-        So they outlive the process.
-        """
-        if self._copy is None and self.lines:
-            with suppress(OSError):
-                self._copy = self._file.write_copy()
-        return self._copy
 
 
 def line_of(said: dict[str, Any], before: int) -> tuple[bytes, int]:
@@ -637,24 +578,9 @@ class RecordKeys:
 
     A record is found by its id, or by its cells if no row alone has that id. So answers find their
     records in whatever order, among others and with other columns, and never a record that was
-    given the same id later.
+    given the same id later. ``id_name`` is the column of ids; the cells of ``columns`` distinguish
+    records, or the rows of a matrix if there are none.
 
-    Parameters
-    ----------
-    identity : RecordIdentity
-        Ids and cells of the rows.
-    id_name : str or None
-        The column of ids.
-    columns : sequence of str
-        Columns whose cells distinguish records; empty for a matrix.
-
-    Attributes
-    ----------
-    by_id, by_cells : bool
-        Whether rows have ids, and whether the data have all of the columns.
-
-    Examples
-    --------
     >>> table, kinds = {"id": ["p7", "p9", "p9"]}, {"id": "text"}
     >>> keys = RecordKeys(RecordIdentity(kinds, lambda names: [table], 3, "id"), "id", ["id"])
     >>> keys.name(0), keys.row("p7"), keys.row("p8")
@@ -667,6 +593,7 @@ class RecordKeys:
         self, identity: RecordIdentity, id_name: str | None, columns: Sequence[str]
     ) -> None:
         contents, ids = identity.contents(columns), identity.ids(id_name)
+        # Whether rows have ids, and whether the data have all of the columns.
         self.by_id, self.by_cells = ids is not None, contents is not None
         self._cells = None if contents is None else make_distinct(contents)
         n_of_id = Counter(ids or ())
@@ -715,32 +642,20 @@ def is_about(path: StrPath, records: StudioRecords) -> bool:
 class KeptAnswers:
     """A journal of answers: events name rows here, and entries of the file records by their keys.
 
-    Parameters
-    ----------
-    path : path
-        File of the journal, created if it does not exist.
-
-    Attributes
-    ----------
-    events : list of Event
-        With row numbers, from ``len(records)`` on for records missing from the data.
-    notes : list of str
-        Sentences for the user on the journal.
-
-    Raises
-    ------
-    JournalInUse, JournalError
-        As :class:`nearkin.studio.journal.Journal`, or if the journal is about other data.
+    Raises what :class:`Journal` does, or JournalError if the journal is about other data.
     """
 
     def __init__(self, path: StrPath, records: StudioRecords) -> None:
         self._path, self._records = Path(path), records
+        # With row numbers, from ``len(records)`` on for records missing from the data.
         self.events: list[Event] = []
+        # Sentences for the user.
         self.notes: list[str] = []
         # Records that are not here, and the cells that others had.
         self._away: dict[str, int] = {}
         self._cells: dict[str, str] = {}
-        self._by = _choose_keys(records.identity)
+        # Columns by which a new journal names records: the one of ids, and those of cells.
+        self._by: Line = {"id": records.identity.usual_ids(), "columns": records.identity.columns}
         self._keys = RecordKeys(records.identity, self._by["id"], self._by["columns"])
         about = {"source": records.source, "rows": len(records)}
         about |= {"features": records.learned_from[:MOST_NAMES]}
@@ -799,10 +714,11 @@ class KeptAnswers:
 
     def _use_keys(self, keyed_by: Mapping[str, Any], header: Line) -> None:
         """Name records by the ids and columns of the journal; raise if the data lack them."""
-        self._by = {"id": keyed_by["id"], "columns": [str(name) for name in keyed_by["columns"]]}
-        identity, columns = self._records.identity, self._by["columns"]
-        self._keys = RecordKeys(identity, self._by["id"], columns)
-        others = set(columns) - {self._by["id"]}
+        id_name, columns = keyed_by["id"], [str(name) for name in keyed_by["columns"]]
+        identity, others = self._records.identity, set(columns) - {id_name}
+        if self._by != {"id": id_name, "columns": columns}:
+            self._by = {"id": id_name, "columns": columns}
+            self._keys = RecordKeys(identity, id_name, columns)
         if self._keys.by_cells or (self._keys.by_id and (others & {*identity.kinds} or not others)):
             return
         absent = [name for name in columns if name not in identity.kinds]
@@ -840,20 +756,10 @@ class KeptAnswers:
     def _refuse(self, header: Line, why: str) -> None:
         """Raise OtherData, with the reason why the journal is not about these data."""
         about = header["about"]
+        source = f" ({about['source']})" if about.get("source") else ""
         then, now = about.get("rows"), len(self._records)
         rows = f" It was made with {then} rows, and here are {now}." if then != now else ""
         raise OtherData(
-            f"{self._path} has answers about other data{_describe_source(header)}: {why}.{rows} "
+            f"{self._path} has answers about other data{source}: {why}.{rows} "
             "Give the data it was made with, or another name for a new journal."
         )
-
-
-def _choose_keys(identity: RecordIdentity) -> Line:
-    """Columns by which a new journal names records: the one of ids, and those of cells."""
-    return {"id": identity.usual_ids(), "columns": identity.columns}
-
-
-def _describe_source(header: Line) -> str:
-    """Source of a journal's data in brackets, or an empty string if unknown."""
-    source = header["about"].get("source")
-    return f" ({source})" if source else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import count
@@ -26,17 +26,9 @@ def match_names(names: Sequence[str], before: Sequence[Ints], after: Ints) -> li
     A name goes to the group with most of its rows, as long as they are at least half of the named
     group or of that one: most of the named group is still there, whatever has joined it, or most of
     the new one comes from it. Of several names for a group, that of which more is left. The caller
-    keeps names that no group has, in case a group with these rows comes back.
+    keeps names that no group has, in case a group with these rows comes back. ``after`` has the
+    group of each row now, from 0; −1 for rows of none.
 
-    Parameters
-    ----------
-    before : sequence of int ndarray
-        The rows that each name was given to; they may overlap.
-    after : int ndarray of shape (n,)
-        Group of each row now, from 0; −1 for rows of none.
-
-    Examples
-    --------
     >>> given = [np.array([0, 1, 2]), np.array([3, 4])]
     >>> match_names(["cats", "dogs"], given, np.array([1, 1, 1, 0, 0, 0, 2]))
     ['dogs', 'cats', None]
@@ -91,17 +83,13 @@ def answers_by_event(state: State) -> dict[int, dict[Pair, Said]]:
 def count_answers(state: State) -> Counts:
     """Count the answers that are neither withdrawn nor wholly overwritten, by what they say."""
     answers = answers_by_event(state)
-    kinds = {number: _sum_up(said.values()) for number, said in answers.items()}
+    kinds: dict[int, Said] = {}
+    for number, said in answers.items():  # same if of any pair, else different, else unsure
+        kinds[number] = next(kind for kind in (True, False, None) if kind in said.values())
     latest = [kinds[number] for number in sorted(kinds, reverse=True) if number > 0]
     run = next((k for k, kind in enumerate(latest) if kind is True), len(latest))
     told = list(kinds.values())
     return Counts(told.count(True), told.count(False), told.count(None), run)
-
-
-def _sum_up(said: Iterable[Said]) -> Said:
-    """Sum up what one answer says of its pairs: same if of any, else different, else unsure."""
-    told = set(said)
-    return next(kind for kind in (True, False, None) if kind in told)
 
 
 class Spoken(NamedTuple):
@@ -136,8 +124,6 @@ def telling_pairs(spoken: Sequence[Spoken], chance: Mapping[Pair, float]) -> dic
     likeliest wrong by its ``chance`` to be the same (0.5 if unknown). So a choice among several
     groups counts once. Answers that say only "unsure" are left out.
 
-    Examples
-    --------
     >>> chosen = Spoken(1, "Ann", {(0, 1): False, (0, 2): True})
     >>> none_of_them = Spoken(2, "Bob", {(1, 3): False, (2, 3): False})
     >>> telling_pairs([chosen, none_of_them], {(2, 3): 0.9})
@@ -209,7 +195,12 @@ class Knowledge:
     @cached_property
     def groups(self) -> KnownGroups:
         """Groups of rows that the answers imply, see :func:`number_rows`."""
-        return group_answers(self.events, int(self.pairs.n_rows or 0))
+        labels = np.full(int(self.pairs.n_rows or 0), -1)
+        for row, number in number_rows(self.events).items():
+            labels[row] = number
+        names = self.events.names
+        rows = [np.array(some) for some in names.values()]
+        return KnownGroups(labels, match_names(list(names), rows, labels))
 
     @property
     def n_steps(self) -> int:
@@ -280,11 +271,6 @@ class Knowledge:
         """Whether each of some pairs is open: neither answered nor implied by answers."""
         unsure = np.isin(keys_of(questions), keys_of(self.unsure))
         return ~(self.pairs.groups.tell(questions) | unsure)
-
-    def first_open(self, questions: Ints) -> dict[str, int] | None:
-        """Return the first open one of some pairs of rows, or None if there is none."""
-        left = questions[self.are_open(questions)] if len(questions) else questions
-        return {"left": int(left[0, 0]), "right": int(left[0, 1])} if len(left) else None
 
     def find_relations(self, row: int, others: Ints) -> list[bool | None]:
         """Say of each other row whether it is the same as a row: None where that is unknown."""
@@ -485,15 +471,6 @@ class KnownGroups:
         return Name(name=name, rows=rows, instead=before)
 
 
-def group_answers(state: State, n_rows: int) -> KnownGroups:
-    """Label rows by the groups that answers make of them, see :func:`number_rows`."""
-    labels = np.full(n_rows, -1)
-    for row, number in number_rows(state).items():
-        labels[row] = number
-    rows = [np.array(some) for some in state.names.values()]
-    return KnownGroups(labels, match_names(list(state.names), rows, labels))
-
-
 def number_rows(state: State) -> dict[int, int]:
     """Number the groups that answers make of rows, from 0; rows of no group are left out.
 
@@ -502,77 +479,60 @@ def number_rows(state: State) -> dict[int, int]:
     a new group takes the smallest number that is free, and one made of two keeps the smaller of
     theirs. So numbers stay through merges, undo and restarts.
 
-    Examples
-    --------
     >>> said = {(2, 5): False, (7, 8): True, (5, 9): True, (2, 7): True}
     >>> number_rows(State({pair: Told(said[pair], k) for k, pair in enumerate(said)}))
     {2: 0, 5: 1, 7: 0, 8: 0, 9: 1}
     """
-    groups = _NumberedGroups()
-    for (left, right), told in sorted(state.pairs.items(), key=lambda one: (one[1].entry, one[0])):
-        if told.same is not None:
-            (groups.tie if told.same else groups.part)(left, right)
-    return groups.by_row()
+    groups: dict[int, _Group] = {}
+    numbered: dict[int, _Group] = {}
+    for pair, told in sorted(state.pairs.items(), key=lambda one: (one[1].entry, one[0])):
+        one, two = (groups.setdefault(row, _Group([row])) for row in pair)
+        if told.same is None or one is two:
+            continue
+        if told.same:
+            one, two = (one, two) if len(one.rows) >= len(two.rows) else (two, one)
+            one.join(two)
+            groups |= dict.fromkeys(two.rows, one)
+            numbers = [group.number for group in (one, two) if group.number is not None]
+            for number in numbers:
+                del numbered[number]
+            one.number = min(numbers) if numbers else _free_number(numbered)
+            numbered[one.number] = one
+            continue
+        one.apart.add(two)
+        two.apart.add(one)
+        for group in (one, two):
+            others = numbered.values()
+            alone = sum(len(other.rows) == 1 for other in others)
+            is_new = group.number is None and alone < _MOST_ALONE
+            if is_new and group.apart.issuperset(others):
+                group.number = _free_number(numbered)
+                numbered[group.number] = group
+    found = {row: number for number, group in numbered.items() for row in group.rows}
+    return dict(sorted(found.items()))
 
 
-class _NumberedGroups:
-    """Groups of rows, as they grow with answers; each is known by one of its rows, its head."""
+@dataclass(eq=False)
+class _Group:
+    """Rows that are the same, and the groups that are known to differ from them."""
 
-    def __init__(self) -> None:
-        self._next: dict[int, int] = {}  # from rows towards the heads of their groups
-        self._size: dict[int, int] = {}
-        self._apart: defaultdict[int, set[int]] = defaultdict(set)  # heads that differ
-        self._number: dict[int, int] = {}  # of heads
+    rows: list[int]
+    apart: set[_Group] = field(default_factory=set)
+    number: int | None = None
 
-    def tie(self, left: int, right: int) -> None:
-        """Take in that two rows are the same."""
-        head, other = self._head(left), self._head(right)
-        if head == other:
-            return
-        if self._size[head] < self._size[other]:
-            head, other = other, head
-        self._next[other] = head
-        self._size[head] += self._size.pop(other)
-        for one in self._apart.pop(other, set()):
-            self._apart[one].discard(other)
-            if one != head:
-                self._apart[one].add(head)
-                self._apart[head].add(one)
-        numbers = [self._number.pop(one) for one in (head, other) if one in self._number]
-        self._number[head] = min(numbers) if numbers else self._free_number()
+    def join(self, other: _Group) -> None:
+        """Take in the rows of another group, and what they differ from."""
+        self.rows += other.rows
+        for one in other.apart:
+            one.apart.discard(other)
+            if one is not self:
+                one.apart.add(self)
+                self.apart.add(one)
 
-    def part(self, left: int, right: int) -> None:
-        """Take in that two rows differ."""
-        heads = self._head(left), self._head(right)
-        if heads[0] == heads[1]:
-            return
-        for head, other in (heads, heads[::-1]):
-            self._apart[head].add(other)
-        for head in heads:
-            alone = sum(self._size[one] == 1 for one in self._number)
-            is_new = head not in self._number and alone < _MOST_ALONE
-            if is_new and self._apart[head].issuperset(self._number):
-                self._number[head] = self._free_number()
 
-    def by_row(self) -> dict[int, int]:
-        """Map the rows of all groups to their numbers."""
-        found = {row: self._number.get(self._head(row), -1) for row in sorted(self._next)}
-        return {row: number for row, number in found.items() if number >= 0}
-
-    def _head(self, row: int) -> int:
-        """Find the head of a row's group; a row that is new is one of its own."""
-        head = self._next.setdefault(row, row)
-        if head == row:
-            self._size.setdefault(row, 1)
-            return row
-        while self._next[head] != head:
-            self._next[row] = head = self._next[head]
-        return head
-
-    def _free_number(self) -> int:
-        """Find the smallest number that no group has."""
-        taken = set(self._number.values())
-        return next(number for number in count() if number not in taken)
+def _free_number(taken: Container[int]) -> int:
+    """Find the smallest number that is not taken."""
+    return next(number for number in count() if number not in taken)
 
 
 def list_answers(state: State, events: Sequence[Event]) -> list[dict[str, Any]]:
@@ -583,8 +543,6 @@ def list_answers(state: State, events: Sequence[Event]) -> list[dict[str, Any]]:
     that the event speaks of; ``said``, the answer in a word, or ``"several"``; ``by`` and ``at``,
     None where unknown; and ``voices``: ``by``, ``said`` and ``at`` of each person.
 
-    Examples
-    --------
     >>> from nearkin.studio.events import Answer, after
     >>> answer = Answer(left=5, right=2, same=True, by="Ann")
     >>> (one,) = list_answers(after(State(), answer, n_rows=10), [answer])

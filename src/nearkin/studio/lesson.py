@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, get_args
 
 import numpy as np
 from sklearn.preprocessing import StandardScaler
@@ -25,12 +25,14 @@ from nearkin.studio.events import (
     Ask,
     Event,
     Groups,
+    Origin,
     PairsEvent,
     Redo,
     Split,
     Undo,
     Which,
     Withdraw,
+    check_choice,
     check_name,
     deduplicate_rows,
 )
@@ -64,13 +66,12 @@ from nearkin.studio.questions import (
     MOST_PICTURES,
     MOST_TEXTS,
     NextQuestions,
-    check_origin,
     choose_questions,
     explain_equal_answers,
     question_of,
 )
 from nearkin.studio.records import StudioRecords, choose_scaling
-from nearkin.studio.reports import EXPORTS, Looks, RecordReview, why
+from nearkin.studio.reports import Export, Looks, RecordReview, why
 
 # Pairs that a change tells of.
 _MOST_CHANGES = 20
@@ -158,10 +159,8 @@ class Lesson:
         self._book = AnswerBook(len(records), pairs) if book is None else book
         self._answer_list = AnswerList(records, self._book)
         self._review = RecordReview(records, seed) if records.are_things else None
-        if journal is not None:
-            self._book.open(journal, records)
         try:
-            self._book.continue_from(events)
+            self._book.open(journal, records, events)
             plane = scale_to_unit_size(PlainView(self._rows).coordinates())
             self._pictures = PictureSeries(plane.astype(np.float32))
             told = self._book.known.told
@@ -196,7 +195,7 @@ class Lesson:
         Parameters
         ----------
         origin : str
-            Where it was answered, for the journal: one of ``ORIGINS``. ``"sought"``: the left row
+            Where it was answered, for the journal: an ``Origin``. ``"sought"``: the left row
             was chosen for what it teaches, and is no fair test; ``"check"``: the answer follows
             from others.
         before : {"same", "different", "unsure", "nothing"}, optional
@@ -233,7 +232,7 @@ class Lesson:
 
     def _answer(self, event: PairsEvent, before: str | None) -> dict[str, Any]:
         """Record an answer about pairs, with the name of the person who gives it, if known."""
-        check_origin(event.origin)
+        check_choice("origin", event.origin, Origin)
         by = self._by if event.by is None else check_name(event.by)
         state = self._change(replace(event, by=by), before=before)
         return state | {"n_pairs": len(event.pairs(len(self.records)))}
@@ -269,7 +268,7 @@ class Lesson:
         return self._change(Withdraw(left=left, right=right), before=before)
 
     def ask(self, purpose: str, words: str) -> dict[str, Any]:
-        """Choose what is asked, one of ``PURPOSES``, and in which words. Undo leaves that alone."""
+        """Choose what is asked, a ``Purpose``, and in which words. Undo leaves that alone."""
         return self._change(Ask(purpose=purpose, words=check_name(words)))
 
     def undo(self, version: int | None = None) -> dict[str, Any]:
@@ -601,8 +600,8 @@ class Lesson:
         metric as :func:`nearkin.load` reads it, the likely group of each row, or groups of records
         that are the same thing.
         """
-        if what not in EXPORTS:
-            raise InputError(f"there is {', '.join(EXPORTS)} to export, not {what!r:.60}.")
+        if what not in get_args(Export):
+            raise InputError(f"there is {', '.join(get_args(Export))} to export, not {what!r:.60}.")
         if what == "duplicates" and self._review is None:
             raise InputError("there are no duplicates: this is for records of things.")
         known, seen = self._learn_newest()

@@ -53,12 +53,7 @@ class RowsView(Protocol):
 
 
 class PlainView:
-    """Rows under the Euclidean metric, where nothing is learned.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-    """
+    """Rows under the Euclidean metric, where nothing is learned."""
 
     def __init__(self, X: Floats) -> None:
         self._X = X
@@ -114,12 +109,8 @@ class TaughtMetric:
 def check_learner(learner: Any, n_rows: int, seed: int) -> Any:
     """Return an unfitted copy of a learner; raise if it cannot learn answer by answer.
 
-    Parameters
-    ----------
-    learner : KernelBeta, ITML, GMML or None
-        None for ITML with an RBF kernel.
-    seed : int
-        Random state of a learner that has none of its own, so that it learns the same each time.
+    None stands for ITML with an RBF kernel. A learner without a random state of its own gets
+    ``seed``, so that it learns the same each time.
     """
     if learner is None:
         landmarks = None if n_rows <= _EXACT_ROWS else _LANDMARKS
@@ -165,11 +156,7 @@ def learn_first(learner: Any, X: Floats, pairs: Pairs) -> TaughtMetric:
 def learn_again_from(before: TaughtMetric, X: Floats, told: Pairs, version: int) -> TaughtMetric:
     """Learn a metric from the pairs ``told``, in the space of an earlier metric.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-    version : int
-        Version of the knowledge that ``told`` comes from.
+    ``version`` is that of the knowledge that ``told`` comes from.
     """
     return _learn(before.step, X, told, version, [])
 
@@ -178,33 +165,31 @@ def _learn(
     step: MetricStep, X: Floats, told: Pairs, version: int, before: list[Note]
 ) -> TaughtMetric:
     """Learn from pairs in a step's space; if that fails, keep the step and view plain rows."""
+    view: RowsView
     with collect_notices() as notes:
         hand_on(before)
         try:
             metric = learn_again(step.metric, X, told)
-            view = step.view.seen_by(metric)
+            step, succeeded = MetricStep(metric, told, step.view.seen_by(metric)), True
+            view = step.view
         except (ValueError, np.linalg.LinAlgError) as error:
-            plain = PlainView(X)
+            view, succeeded = PlainView(X), False
             notice(
                 "Nothing can be learned from these answers, and rows are shown as they are: "
                 f"{error}"
             )
-            return TaughtMetric(
-                version, step, False, plain, _usual_distance(plain), _note_texts(notes)
-            )
-    threshold = float(metric.threshold_) if len(told) else _usual_distance(view)
-    return TaughtMetric(
-        version, MetricStep(metric, told, view), True, view, threshold, _note_texts(notes)
-    )
+    if succeeded and len(told):
+        threshold = float(step.metric.threshold_)
+    else:  # the usual distance between rows
+        threshold = measure_usual_distance(view.embedding(), np.random.RandomState(0))
+    texts = tuple(note.text for note in notes)
+    return TaughtMetric(version, step, succeeded, view, threshold, texts)
 
 
 def metric_of_records(learned: TaughtMetric, records: StudioRecords, scaler: Any) -> Any:
     """Return a copy of the learned metric that takes rows as ``records.X`` and has feature names.
 
-    Parameters
-    ----------
-    scaler : StandardScaler, Normalizer or None
-        Transformation of rows before learning, which becomes part of the metric.
+    The scaler of rows before learning, if any, becomes part of the metric.
     """
     metric = learned.metric
     if metric is None:
@@ -230,26 +215,11 @@ def distances_from(view: RowsView, row: int, n_rows: int) -> NDArray[np.float64]
     return found
 
 
-def _note_texts(notes: list[Note]) -> tuple[str, ...]:
-    """Texts of notices."""
-    return tuple(note.text for note in notes)
-
-
-def _usual_distance(view: RowsView) -> float:
-    """Usual distance between rows, the threshold where no pair was learned from."""
-    return measure_usual_distance(view.embedding(), np.random.RandomState(0))
-
-
-Plane = NDArray[np.float32]
+Layout = NDArray[np.float32]
 
 
 def scale_to_unit_size(coordinates: Floats) -> NDArray[np.float64]:
-    """Centre points and scale them to a mean squared norm of 1; zeros if all points coincide.
-
-    Parameters
-    ----------
-    coordinates : ndarray of shape (n, 2)
-    """
+    """Centre points and scale them to a mean squared norm of 1; zeros if all points coincide."""
     centred = coordinates - coordinates.mean(axis=0, dtype=np.float64)
     size = np.sqrt((centred**2).sum(axis=1).mean())
     # Rounding alone may keep equal points apart.
@@ -266,16 +236,6 @@ def turn_towards(centred: Floats, before: Floats) -> NDArray[np.float64]:
     Principal axes are determined up to their signs, and two of nearly equal variance up to a
     rotation: without this the points would flip and spin from answer to answer.
 
-    Parameters
-    ----------
-    centred, before : ndarray of shape (n, 2)
-
-    Returns
-    -------
-    ndarray of shape (2, 2)
-
-    Examples
-    --------
     >>> before = np.array([[1.0, 0], [-1, 0], [0, 3], [0, -3]])
     >>> now = before[:, ::-1] * [1, -1]
     >>> bool(np.allclose(now @ turn_towards(now, before), before))
@@ -290,22 +250,18 @@ class Seen:
     """The metric learned last, and the rows' coordinates in the picture, shape (n, 2)."""
 
     learned: TaughtMetric
-    coordinates: Plane
+    coordinates: Layout
 
 
 class PictureSeries:
     """Two-dimensional pictures of successive metrics, each rotated towards the one before.
 
-    Rotations are remembered by the pairs learned from: after an undo, a redo or the opposite answer
-    and back, the rows are where they were, whatever was shown in between.
-
-    Parameters
-    ----------
-    plane : ndarray of shape (n, 2)
-        Coordinates that the first picture is rotated towards.
+    The first is rotated towards ``plane``. Rotations are remembered by the pairs learned from:
+    after an undo, a redo or the opposite answer and back, the rows are where they were, whatever
+    was shown in between.
     """
 
-    def __init__(self, plane: Plane) -> None:
+    def __init__(self, plane: Layout) -> None:
         self._before = plane
         self._turns: dict[int, NDArray[np.float64]] = {}  # by the hash of the pairs
 
@@ -329,8 +285,6 @@ _WIDTH = 0.7
 # No step goes farther along an axis, at the beginning of the schedule.
 _LONGEST = np.float32(4.0)
 
-Layout = NDArray[np.float32]
-
 
 class Edges(NamedTuple):
     """A symmetric graph of neighbours, each edge stored at both of its rows, as a CSR matrix."""
@@ -349,19 +303,9 @@ def closeness(distances: Floats) -> Floats:
     .. math:: w_{ij} = \exp(-(d_{ij} - \rho_i) / \sigma_i), \quad \sigma_i = 0.7 \,
         \mathrm{mean}_j (d_{ij} - \rho_i)
 
-    with :math:`\rho_i` the distance of the nearest that is no duplicate.
+    with :math:`\rho_i` the distance of the nearest that is no duplicate. ``distances`` and weights,
+    which are in (0, 1], have the shape (n, k).
 
-    Parameters
-    ----------
-    distances : ndarray of shape (n, k)
-
-    Returns
-    -------
-    ndarray of shape (n, k)
-        In (0, 1].
-
-    Examples
-    --------
     >>> closeness(np.array([[0.0, 0.0], [2.0, 2.0]]))
     array([[1., 1.],
            [1., 1.]])
@@ -376,18 +320,8 @@ def edges_between(Z: Floats, near: Ints) -> Edges:
     """Build the graph of neighbours, weighted by :func:`closeness`.
 
     An edge with weight a from one row and b from the other gets a + b − ab, so that it is enough
-    for one row to be among the nearest of the other.
-
-    Parameters
-    ----------
-    Z : ndarray of shape (n, q)
-        At least two rows.
-    near : int ndarray of shape (n, k)
-        See :func:`nearkin.spaces.neighbors.find_nearest_others`.
-
-    Notes
-    -----
-    Memory: some 50 bytes for each row and neighbour.
+    for one row to be among the nearest of the other (``near``, shape (n, k)). Takes some 50 bytes
+    for each row and neighbour.
     """
     n, k = near.shape
     weights = closeness(_distances(Z, near)).astype(np.float32)
@@ -401,20 +335,9 @@ def edges_between(Z: Floats, near: Ints) -> Edges:
 def run_epochs(layout: Layout, edges: Edges, first: int, last: int, seed: int) -> Layout:
     """Improve a layout by some epochs of gradient descent: edges pull, random rows repel.
 
-    Parameters
-    ----------
-    layout : float32 ndarray of shape (n, 2)
-        Coordinates of the rows, of the order of 10.
-    first, last : int
-        First epoch, and the one after the last, at most :data:`EPOCHS`.
-    seed : int
-        Seed of the random draws, with the number of the epoch: epochs run one by one give the same
-        result as all at once.
-
-    Returns
-    -------
-    float32 ndarray of shape (n, 2)
-        A new array.
+    Coordinates are of the order of 10. ``last`` is the epoch after the last, at most
+    :data:`EPOCHS`. Draws are seeded with the number of the epoch, too: epochs run one by one give
+    the same result as all at once.
     """
     found = np.array(layout, dtype=np.float32, order="C")
     for epoch in range(first, last):
@@ -426,14 +349,7 @@ def run_epochs(layout: Layout, edges: Edges, first: int, last: int, seed: int) -
 def average_neighbors(layout: Layout, rows: Ints, weights: Floats) -> Layout:
     """Lay rows out at the weighted means of their neighbours' coordinates.
 
-    Parameters
-    ----------
-    layout : float32 ndarray of shape (m, 2)
-        Coordinates of the neighbours.
-    rows : int ndarray of shape (n, k)
-        Neighbours of each row, as rows of ``layout``.
-    weights : ndarray of shape (n, k)
-        Positive.
+    ``rows``, of shape (n, k), are the neighbours of each, as rows of ``layout``.
     """
     shares = weights / weights.sum(axis=1, keepdims=True)
     found = np.zeros((len(rows), 2))
@@ -547,24 +463,11 @@ def lay_out(
 ) -> Iterator[NeighborMap]:
     """Lay rows out as a map of their neighbours, and yield it from time to time until finished.
 
-    Parameters
-    ----------
-    view : RowsView
-        Rows in learned coordinates.
-    plane : ndarray of shape (n, 2)
-        Coordinates at which a new map begins.
-    before : NeighborMap, optional
-        An earlier map, finished or not, from which to go on.
+    A new map begins at ``plane``; else it goes on from an earlier one, finished or not. Which
+    unfinished maps are shown depends on time; the last map on the arguments alone.
 
-    Yields
-    ------
-    NeighborMap
-        Which unfinished maps are shown depends on time; the last map on the arguments alone.
-
-    Notes
-    -----
-    O(n √n) time above 5000 rows, and O(n) memory: some 1 kB for each row. Of 2000 rows the first
-    map takes half a second, the next ones a tenth. Above 30 000 rows 10 000 are laid out.
+    Takes O(n √n) time above 5000 rows, and O(n) memory: some 1 kB for each row. Of 2000 rows the
+    first map takes half a second, the next ones a tenth. Above 30 000 rows 10 000 are laid out.
     """
     n = len(plane)
     size = scale_to_unit_size(plane)

@@ -8,12 +8,11 @@ import os
 import re
 import secrets
 import sys
-import urllib.error
-import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import partial
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from importlib import import_module
 from itertools import count
 from pathlib import Path
@@ -32,7 +31,7 @@ from nearkin.storage.files import StrPath
 from nearkin.studio.journal import JournalInUse, OtherData, is_about
 from nearkin.studio.lesson import Lesson
 from nearkin.studio.records import StudioRecords, records_of, to_columns
-from nearkin.studio.server.encoding import page_folder, why_no_page
+from nearkin.studio.server.encoding import page_folder, paragraphs, why_no_page
 from nearkin.studio.server.security import ANY_NAME, check_names
 from nearkin.studio.server.serving import AddressError, Serving
 from nearkin.tables.encoder import TableEncoder
@@ -61,24 +60,11 @@ _SCRIPT = """
 """
 
 
-def cell_of(
-    url: str, remedy: str, *, height: int = 720, note: str = "", patience_ms: int = PATIENCE_MS
-) -> str:
+def cell_of(url: str, remedy: str, *, note: str = "", patience_ms: int = PATIENCE_MS) -> str:
     """Make the HTML of a notebook's cell that shows the page in a frame.
 
-    Parameters
-    ----------
-    url : str
-        Address of the page for the browser.
-    remedy : str
-        What to do if the page does not come. With scripts it is shown in the page's place after a
-        while; without, it can be unfolded.
-    height : int
-        Height of the frame in pixels.
-    note : str
-        Text beside the link.
-    patience_ms : int
-        Milliseconds until the remedy is shown.
+    ``remedy``, what to do if the page does not come, is shown in its place after a while; without
+    scripts it can be unfolded. ``note`` is beside the link to the page.
     """
     name = f"nearkin-{secrets.token_hex(6)}"
     address = html.escape(url, quote=True)
@@ -94,15 +80,10 @@ def cell_of(
         f"</a>{said}</p>"
         f"<details><summary>No page here? The browser does not reach the studio.</summary>"
         f"<p>{html.escape(remedy)}</p></details>"
-        f'<iframe src="{address}" title="nearkin studio" width="100%" height="{height}" '
+        f'<iframe src="{address}" title="nearkin studio" width="100%" height="720" '
         'style="border: 0" allow="clipboard-write"></iframe>'
         f"</div>{script}"
     )
-
-
-def plain_cell(*sentences: str) -> str:
-    """Make the HTML of a cell of text, a paragraph for each sentence."""
-    return "".join(f"<p>{html.escape(sentence)}</p>" for sentence in sentences)
 
 
 # Seconds that a server on the same machine has to say what it knows.
@@ -155,28 +136,17 @@ def has_server_proxy(server: Mapping[str, Any]) -> bool:
     A page of that extension is requested without credentials: the server asks for these if it has
     the page.
     """
-    address = f"{server.get('url', '')}server-proxy/servers-info"
-    if not address.startswith(("http://", "https://")):
-        return False
     try:
-        _make_opener().open(address, timeout=_PATIENCE)
-    except urllib.error.HTTPError as answer:
-        return answer.code in (301, 302, 303, 307, 401, 403)
-    except (OSError, ValueError):  # no answer, or one that is no HTTP
+        address = urlsplit(f"{server.get('url', '')}server-proxy/servers-info")
+        kind = {"http": HTTPConnection, "https": HTTPSConnection}.get(address.scheme)
+        if kind is None:
+            return False
+        with closing(kind(address.netloc, timeout=_PATIENCE)) as connection:
+            connection.request("GET", address.path)
+            status = connection.getresponse().status
+    except (OSError, ValueError, HTTPException):  # no answer, or one that is no HTTP
         return False
-    return True
-
-
-class _NotFurther(urllib.request.HTTPRedirectHandler):
-    """Does not follow redirects."""
-
-    def redirect_request(self, *told: Any) -> None:
-        """Return None, which ends the request."""
-
-
-def _make_opener() -> urllib.request.OpenerDirector:
-    """Make an opener of URLs that uses no proxy and follows no redirect."""
-    return urllib.request.build_opener(urllib.request.ProxyHandler({}), _NotFurther)
+    return status < 300 or status in (301, 302, 303, 307, 401, 403)
 
 
 _DIRECTLY = "http://127.0.0.1:{port}/"
@@ -222,14 +192,9 @@ class InColab(Place):
 
 
 def place_of(proxy: str | None, shell: Any, environ: Mapping[str, str] = os.environ) -> Place:
-    """Find out where a page is shown, by the user's word or the environment.
+    """Find out where a page is shown, by the user's ``proxy`` or the environment.
 
-    Parameters
-    ----------
-    proxy : str or None
-        The address that the user gives, with ``{port}``.
-    shell : IPython's shell, or None
-        None where this is no notebook.
+    ``shell`` is IPython's, or None where this is no notebook.
     """
     if proxy is not None:
         return _place_by_user(proxy)
@@ -308,8 +273,6 @@ MOST_OF_LABELS = 500
 def add_labels(pairs: Pairs | None, labels: Any, seed: int) -> Pairs:
     """Add pairs drawn from class labels, at most 500, to pairs.
 
-    Examples
-    --------
     >>> add_labels(None, ["a", "a", None, "b"], seed=0)
     Pairs(1 must-link, 2 cannot-links, n_rows=4)
     """
@@ -322,15 +285,8 @@ def add_labels(pairs: Pairs | None, labels: Any, seed: int) -> Pairs:
 def to_shown_rows(pairs: Pairs, numbers: NDArray[np.int64], source: str) -> Pairs:
     """Convert pairs from row numbers of the data to positions among the rows shown.
 
-    Parameters
-    ----------
-    numbers : int ndarray
-        Row numbers of the rows shown, increasing.
-    source : str
-        Name of the data for an error.
+    ``numbers`` are those rows' numbers, increasing; ``source`` is the data's name for an error.
 
-    Examples
-    --------
     >>> to_shown_rows(Pairs([(2, 8)]), np.array([0, 2, 5, 8]), "X").must_link
     array([[1, 3]])
     """
@@ -347,8 +303,6 @@ def to_shown_rows(pairs: Pairs, numbers: NDArray[np.int64], source: str) -> Pair
 def to_data_rows(pairs: Pairs, numbers: NDArray[np.int64], n_total: int) -> Pairs:
     """Convert pairs from positions among the rows shown to row numbers of the data.
 
-    Examples
-    --------
     >>> to_data_rows(Pairs([(1, 3)]), np.array([0, 2, 5, 8]), 10).must_link
     array([[2, 8]])
     """
@@ -388,14 +342,8 @@ def journals_beside(
     """Yield files for the answers about X, to be tried in turn until one has no other data.
 
     They are beside the notebook, or in the working directory if its file is unknown, and are named
-    after notebook and variable, so that a cell that is run again finds its answers.
-
-    Parameters
-    ----------
-    X : object
-        The data, whose variable is looked up.
-    fingerprint : str
-        Hash of the data, for the name if X is in no variable.
+    after notebook and variable, so that a cell that is run again finds its answers; with a hash of
+    the data if X is in no variable.
     """
     notebook = notebook_file(shell, environ)
     folder = Path.cwd() if notebook is None else notebook.parent
@@ -497,9 +445,9 @@ class Studio:
     def _repr_html_(self) -> str:
         """Return the HTML by which a notebook shows the page."""
         if self._closed:
-            return plain_cell(f"{self!r}: {_HOW_TO_GO_ON}")
+            return paragraphs(f"{self!r}: {_HOW_TO_GO_ON}")
         if page_folder() is None:
-            return plain_cell(*why_no_page())
+            return paragraphs(*why_no_page())
         port, kept = self._serving.port, self.journal
         return cell_of(
             self._place.url(port, self._serving.token),
@@ -650,7 +598,7 @@ def studio(
         except OtherData:
             continue  # the variable had other rows then
         except JournalInUse:
-            if not _is_ours(path):
+            if os.path.realpath(path) not in [other for _, other in _open]:
                 raise
         except OSError as error:
             notice(
@@ -673,8 +621,11 @@ def _open_studio(
 
     ``options`` are arguments of :class:`Lesson`; without a journal answers are in memory.
     """
-    key = shown.fingerprint, None if journal is None else os.path.realpath(journal)
-    earlier = _open.get(key) or _find_unsaved(key)
+    path = None if journal is None else os.path.realpath(journal)
+    key = shown.fingerprint, path
+    earlier = _open.get(key)
+    if earlier is None and path is not None and not os.path.exists(path):
+        earlier = _open.get((shown.fingerprint, None))  # whose answers are in memory
     replaced = _find_same_journal(key, shown) if earlier is None else None
     before = earlier or replaced
     if earlier is not None:
@@ -699,11 +650,6 @@ def _open_studio(
     return found
 
 
-def _is_ours(journal: Path) -> bool:
-    """Whether a journal is open in a studio of this process."""
-    return any(path == os.path.realpath(journal) for _, path in _open)
-
-
 def _find_same_journal(key: _Key, shown: StudioRecords) -> Studio | None:
     """Find the open studio with this journal, if that can hold answers about these rows too."""
     _, journal = key
@@ -711,20 +657,12 @@ def _find_same_journal(key: _Key, shown: StudioRecords) -> Studio | None:
     return found if found is not None and is_about(str(journal), shown) else None
 
 
-def _find_unsaved(key: _Key) -> Studio | None:
-    """Find the open studio about these rows with answers in memory, if the journal is new."""
-    fingerprint, journal = key
-    is_new = journal is not None and not os.path.exists(journal)
-    return _open.get((fingerprint, None)) if is_new else None
-
-
 def _serving(
     lesson: Lesson, port: int | None, before: Serving | None, allowed: Sequence[str]
 ) -> Serving:
     """Make a server, at the address of the one before unless another port is asked for."""
-    if before is None:
-        return Serving(lesson, port=port, allowed=allowed)
-    try:
-        return Serving(lesson, port=port or before.port, token=before.token, allowed=allowed)
-    except AddressError:  # taken by another program within this moment
-        return Serving(lesson, port=port, token=before.token, allowed=allowed)
+    token = None if before is None else before.token
+    if before is not None and not port:
+        with suppress(AddressError):  # taken by another program within this moment
+            return Serving(lesson, port=before.port, token=token, allowed=allowed)
+    return Serving(lesson, port=port, token=token, allowed=allowed)

@@ -32,12 +32,8 @@ _TILE_WIDTH, _TILE_LENGTH = 322, 323
 def bytes_to_open(picture: Any, path: Path, side: int) -> int:
     """Estimate the bytes of memory that it takes to decode a picture and make a thumbnail.
 
-    Parameters
-    ----------
-    picture : PIL.Image.Image
-        Only its header has been read.
-    side : int
-        Pixels of the longer side of the thumbnail.
+    Of the picture, a ``PIL.Image.Image``, only the header has been read; the longer side of the
+    thumbnail has ``side`` pixels.
     """
     width, height = picture.size
     pixels = int(width * height)
@@ -106,8 +102,6 @@ class Pictures(Protocol):
 class PixelPictures:
     """Pictures whose grey values are the columns of X, dark where values are large.
 
-    Examples
-    --------
     >>> content, kind = PixelPictures(np.eye(4), (2, 2)).image(0)
     >>> kind
     'image/png'
@@ -195,11 +189,6 @@ class FilePictures:
             return None
 
 
-def _has_alpha(picture: Any) -> bool:
-    """Whether a Pillow picture has transparent pixels."""
-    return "A" in picture.getbands() or "transparency" in picture.info
-
-
 def _shrink(picture: Any, side: int, kind: str) -> Image:
     """Turn a picture upright, shrink it to ``side`` pixels, and encode it as PNG or JPEG."""
     from PIL import ImageOps
@@ -208,7 +197,7 @@ def _shrink(picture: Any, side: int, kind: str) -> Image:
     upright = ImageOps.exif_transpose(picture)
     if upright.mode in _DEEP:
         upright = _convert_to_grey(upright)
-    if _has_alpha(upright):
+    if "A" in upright.getbands() or "transparency" in upright.info:
         return _encode(upright.convert("RGBA"), "PNG")
     return _encode(upright.convert("RGB"), kind)
 
@@ -264,8 +253,6 @@ def holds_pictures(folder: Path) -> bool:
 def read_pictures(folder: Path) -> PictureFolder:
     """Read all pictures below a folder as rows of 16 × 16 grey values.
 
-    Examples
-    --------
     >>> import tempfile
     >>> from PIL import Image
     >>> with tempfile.TemporaryDirectory() as name:

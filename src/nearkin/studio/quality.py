@@ -51,40 +51,26 @@ _MOST_PEOPLE = 4
 
 @dataclass(frozen=True)
 class HeldOutRanks:
-    """Ranks of answered pairs' distances among those of random pairs, under held-out metrics.
+    """Ranks of answered pairs' distances among those of random pairs, under held-out metrics."""
 
-    Attributes
-    ----------
-    links : int ndarray of shape (k, 2)
-        Must-links, then cannot-links.
-    same : bool ndarray of shape (k,)
-        Whether each is a must-link.
-    strict, plain : ndarray of shape (k,)
-        Ranks under metrics learned without either row, and under the Euclidean metric; NaN where
-        no metric was learned without both.
-    loose : ndarray of shape (k,)
-        Mean ranks under metrics learned without one row at least; NaN where there are none.
-    called_same : bool ndarray of shape (k,)
-        Whether the distance is within the threshold of a metric learned without either row.
-    fair : bool ndarray of shape (k,)
-        Whether both rows came up by chance.
-    points : int ndarray of shape (p,)
-        Rows of the answered pairs.
-    placed : Membership
-        Chances that each of these is in its group.
-    seen : ndarray of shape (k,)
-        Ranks under the metric that was learned from all pairs.
-    """
-
+    # Must-links, then cannot-links, shape (k, 2).
     links: Ints
+    # Whether each is a must-link.
     same: Mask
+    # Ranks under metrics learned without either row, and under the Euclidean metric; NaN where no
+    # metric was learned without both.
     strict: Floats
     plain: Floats
+    # Mean ranks under metrics learned without one row at least; NaN where there are none.
     loose: Floats
+    # Whether the distance is within the threshold of a metric learned without either row.
     called_same: Mask
+    # Whether both rows came up by chance.
     fair: Mask
+    # Rows of the answered pairs, and chances that each of these is in its group.
     points: Ints
     placed: Membership
+    # Ranks under the metric that was learned from all pairs.
     seen: Floats
 
     @property
@@ -108,17 +94,9 @@ def held_out_ranks(
     held out (:func:`nearkin.scores.held_out.make_pair_folds`). Every fold is learned in the space
     of the metric, which takes milliseconds.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-    told : Pairs
-        Answered pairs and those that follow.
-    sought : int ndarray, optional
-        Rows that were chosen because they are far from others or near: they are no fair test.
-    placed_by : mapping, optional
-        From rows to the name of the person who put them in their group.
-    before_each_fit : callable, optional
-        Called before each fit; may wait for more urgent work.
+    ``told`` are answered pairs and those that follow; ``sought`` are rows that were chosen because
+    they are far from others or near, which are no fair test; ``placed_by`` maps rows to the name of
+    the person who put them in their group; ``before_each_fit`` may wait for more urgent work.
     """
     rng = np.random.RandomState(seed)
     links = np.concatenate([told.must_link, told.cannot_link])
@@ -201,8 +179,11 @@ def describe_quality(held_out: HeldOutRanks) -> dict[str, Any]:
     rank, plain, same = held_out.strict[judged], held_out.plain[judged], held_out.same[judged]
     links = held_out.links[judged]
     n_records = len(np.unique(links))
-    if len(same) < LEAST_PAIRS or min(same.sum(), (~same).sum()) < _LEAST_OF_A_KIND:
-        return _too_early(_explain_lack(same))
+    if len(same) < LEAST_PAIRS:
+        return _too_early("too few records can be held out")
+    if min(same.sum(), (~same).sum()) < _LEAST_OF_A_KIND:
+        kind = "alike" if same.sum() < _LEAST_OF_A_KIND else "different"
+        return _too_early(f"too few of the records that can be held out are {kind}")
     figures = _estimate_figures(held_out)
     (auc, *ends), (euclidean, *euclidean_ends) = figures["auc"], figures["euclidean_auc"]
     error = _error_of_gain(rank, plain, same, links)
@@ -242,20 +223,8 @@ def outlook_of_answers(
 ) -> dict[str, Any]:
     """Estimate what the next ten answers will gain, as plain values.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-    pairs : Pairs
-        The answered pairs.
-    n_answers : int
-        Number of answers, each of which may speak of several pairs.
-    before_each_fit : callable, optional
-        Called before each fit; may wait for more urgent work.
-
-    Returns
-    -------
-    dict
-        ``said``, a sentence; ``gain``, ``low`` and ``high`` in pair AUC, None with too few answers.
+    Each of ``n_answers`` may speak of several ``pairs``. Returns ``said``, a sentence; ``gain``,
+    ``low`` and ``high`` in pair AUC, None with too few answers.
     """
     seen = predict_outlook(X, pairs, before_each_fit)
     n_more = STEP * max(len(pairs) / n_answers, 1.0) if n_answers else STEP
@@ -266,16 +235,7 @@ def outlook_of_answers(
 
 def _format_interval(ends: list[float]) -> str:
     """Format the two ends of an interval with three digits."""
-    low, high = ends
-    return f"{low:.3f} to {high:.3f}"
-
-
-def _explain_lack(same: Mask) -> str:
-    """Say which held-out pairs there are too few of; ``same`` marks must-links among them."""
-    if len(same) >= LEAST_PAIRS:
-        kind = "alike" if same.sum() < _LEAST_OF_A_KIND else "different"
-        return f"too few of the records that can be held out are {kind}"
-    return "too few records can be held out"
+    return "{:.3f} to {:.3f}".format(*ends)
 
 
 def ranks_of(held_out: HeldOutRanks, pairs: Pairs) -> Floats:
@@ -283,18 +243,12 @@ def ranks_of(held_out: HeldOutRanks, pairs: Pairs) -> Floats:
 
     Returns an array of shape (k,), must-links first; NaN for pairs that have no such rank.
     """
-    n_must = len(pairs.must_link)
-    answered = np.concatenate([pairs.must_link, pairs.cannot_link])
-    rank = np.full(len(answered), np.nan)
-    for kind, part in ((True, slice(0, n_must)), (False, slice(n_must, None))):
-        of_kind = np.flatnonzero(held_out.same == kind)
-        keys = keys_of(held_out.links[of_kind])  # sorted, as Pairs are
-        if len(keys):
-            wanted = keys_of(answered[part])
-            place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-            found = held_out.loose[of_kind[place]]
-            rank[part] = np.where(keys[place] == wanted, found, np.nan)
-    return rank
+    found: list[float] = []
+    for links, of_kind in ((pairs.must_link, held_out.same), (pairs.cannot_link, ~held_out.same)):
+        keys, ranks = keys_of(held_out.links[of_kind]).tolist(), held_out.loose[of_kind].tolist()
+        rank = dict(zip(keys, ranks, strict=True))
+        found += [rank.get(key, np.nan) for key in keys_of(links).tolist()]
+    return np.array(found)
 
 
 def _estimate_figures(held_out: HeldOutRanks) -> dict[str, list[float]]:
@@ -353,15 +307,8 @@ _BLOCK = 16_384
 def find_doubtful_rows(learned: TaughtMetric, n_rows: int, seed: int = 0) -> Mask | None:
     """Mark rows whose median chance to be the same as their ten neighbours is 0.2 to 0.8.
 
-    Parameters
-    ----------
-    seed : int
-        Seed of the sample of 2000 rows that neighbours are searched in beyond 20 000 rows.
-
-    Returns
-    -------
-    bool ndarray of shape (n_rows,) or None
-        None as long as nothing is learned.
+    Beyond 20 000 rows, neighbours are searched in a sample of 2000. Returns None as long as nothing
+    is learned.
     """
     if learned.metric is None or not len(learned.step.told):
         return None
@@ -425,21 +372,10 @@ def find_suspects(
     """List the answers that are likely wrong, at most 20, the likeliest first, as plain dicts.
 
     Answers that put rows in groups are judged by the rows' distances to all groups, others by the
-    distance of the two rows.
-
-    Parameters
-    ----------
-    pairs : Pairs
-        The answered pairs: other pairs of ``held_out`` are not listed.
-    ids : sequence
-        Id of each row.
-    spoken : sequence of Spoken, optional
-        The answers, each with all its pairs. Pairs that two people agree on are not listed.
-    telling : mapping, optional
-        From the numbers of answers to the one pair by which each is judged, see
-        :func:`nearkin.studio.knowledge.telling_pairs`; no other pairs are listed then.
-    n_found : int
-        Number of wrong answers found otherwise: the more they are, the more may be listed.
+    distance of the two rows. Listed are pairs of ``pairs`` that no two people agree on; if given,
+    only the one pair by which each answer is judged, see
+    :func:`nearkin.studio.knowledge.telling_pairs`. The more wrong answers were found otherwise
+    (``n_found``), the more may be listed.
     """
     misplaced, told = find_misplaced(held_out, pairs)
     others = find_wrong_answers(pairs, ranks_of(held_out, pairs), LEAST_CHANCE)
@@ -479,12 +415,8 @@ def select_suspects(found: list[Suspect], n_found: int = 0) -> list[Suspect]:
     """
     chance = np.array([one.chance_opposite for one in found])
     mean = (n_found + np.cumsum(chance)) / (n_found + np.arange(1, len(chance) + 1))
-    return found[: int(((mean >= LEAST_MEAN) & (chance >= least_chance(n_found))).sum())]
-
-
-def least_chance(n_found: int) -> float:
-    """Return the least chance of a listed suspect: lower if wrong answers were found otherwise."""
-    return LEAST_CHANCE if n_found else LEAST_ALONE
+    least = LEAST_CHANCE if n_found else LEAST_ALONE
+    return found[: int(((mean >= LEAST_MEAN) & (chance >= least)).sum())]
 
 
 def find_misplaced(held_out: HeldOutRanks, pairs: Pairs) -> tuple[list[Suspect], set[Pair]]:
@@ -529,18 +461,9 @@ def judge_answerers(
     """Estimate how often each person is right, as plain values.
 
     Evidence are answers of several people to one pair, pairs that form triangles, and distances
-    under metrics learned without the pair. Of an answer about several pairs, one pair counts.
-
-    Parameters
-    ----------
-    telling : mapping
-        From the numbers of answers to the one pair by which each is judged.
-
-    Returns
-    -------
-    dict
-        ``listed``, people with error rates, the best first; none if no answer has a person's name;
-        and ``said``, advice on them.
+    under metrics learned without the pair. Of an answer about several pairs, the ``telling`` one
+    counts. Returns ``listed``, people with error rates, the best first; none if no answer has a
+    person's name; and ``said``, advice on them.
     """
     judged = set(telling.values())
     voices = [

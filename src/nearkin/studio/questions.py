@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from nearkin._types import Ints
-from nearkin.errors import InputError
-from nearkin.pairs.closure import keys_of, list_pairs_within
+from nearkin.pairs.closure import keys_of
 from nearkin.questions.strategies import (
     Choice,
     Scene,
@@ -50,19 +49,12 @@ _LOOKED_AT = 20
 
 @dataclass(frozen=True)
 class WhichAsked:
-    """The question which of some rows, each of another group, a row is like.
-
-    Attributes
-    ----------
-    row : int
-    shown : int ndarray of shape (k,)
-        Rows to choose from; with one alone, the question is whether the two are the same.
-    sought : bool
-        Whether the row was chosen for what it teaches; rows drawn at random are fair tests.
-    """
+    """The question which of some rows, each of another group, a row is like."""
 
     row: int
+    # Rows to choose from; with one alone, the question is whether the two are the same.
     shown: Ints
+    # Whether the row was chosen for what it teaches; rows drawn at random are fair tests.
     sought: bool
 
     def find_open_rows(self, known: Knowledge) -> Ints:
@@ -72,10 +64,8 @@ class WhichAsked:
         """
         groups = known.pairs.groups
         links = np.column_stack([np.full(len(self.shown), self.row), self.shown])
-        apart, _ = list_pairs_within(
-            np.arange(len(links) * (len(links) - 1) // 2), np.zeros(1, int), np.array([len(links)])
-        )
-        if groups.alike(links).any() or not groups.differ(self.shown[apart]).all():
+        apart = self.shown[np.column_stack(np.triu_indices(len(links), 1))]
+        if groups.alike(links).any() or not groups.differ(apart).all():
             return self.shown[:0]
         return np.asarray(self.shown[known.are_open(links)])
 
@@ -84,17 +74,8 @@ class WhichAsked:
         shown = self.find_open_rows(known).tolist()
         if len(shown) == 1:  # a pair, of rows of any group or none
             return {"left": self.row, "rows": shown, "groups": [], "origin": self._origin}
-        of_row = [(known.groups.of(row), row) for row in shown]
-        told = [(group, row) for group, row in of_row if group is not None]
-        if not told:
-            return None
-        told.sort(key=lambda one: one[0]["number"])
-        return {
-            "left": self.row,
-            "rows": [row for _, row in told],
-            "groups": [group for group, _ in told],
-            "origin": self._origin,
-        }
+        shown.sort(key=lambda row: known.groups.labels[row])
+        return _describe_choice(self.row, shown, self._origin, known)
 
     @property
     def _origin(self) -> str:
@@ -104,20 +85,13 @@ class WhichAsked:
 
 @dataclass(frozen=True)
 class NextQuestions:
-    """What to ask next, the best first.
+    """What to ask next, the best first."""
 
-    Attributes
-    ----------
-    pairs : int ndarray of shape (k, 2)
-        Pairs to ask about.
-    which : tuple of WhichAsked
-        Rows to compare with several groups, in place of pairs where that tells more.
-    check : int ndarray of shape (0 or 1, 2)
-        A pair that follows from answers, asked to see whether these are right.
-    """
-
+    # Pairs to ask about, shape (k, 2).
     pairs: Ints
+    # Rows to compare with several groups, in place of pairs where that tells more.
     which: tuple[WhichAsked, ...]
+    # A pair that follows from answers, asked to see whether these are right: shape (0 or 1, 2).
     check: Ints
 
     @classmethod
@@ -129,12 +103,11 @@ class NextQuestions:
     def state(self, known: Knowledge) -> dict[str, Any]:
         """Return the next open question of each kind as plain values; None where there is none."""
         told = (which.describe(known) for which in self.which)
+        is_due = (known.n_steps + 1) % CHECK_EVERY == 0
         return {
-            "question": known.first_open(self.pairs),
+            "question": _first_pair(self.pairs[known.are_open(self.pairs)]),
             "which": next((one for one in told if one is not None), None),
-            "check": _first_pair(self.check[_are_implied(known, self.check)])
-            if _is_due(known)
-            else None,
+            "check": _first_pair(self.check[_are_implied(known, self.check)]) if is_due else None,
         }
 
 
@@ -149,17 +122,9 @@ def choose_questions(
     """Choose the n questions whose answers would teach the metric most.
 
     Pairs are chosen as by :func:`nearkin.suggest_pairs`, in the learned coordinates that are there
-    already. The same knowledge gives the same questions.
-
-    Parameters
-    ----------
-    known : Knowledge
-        Pairs that are answered, implied or "unsure" are not asked, but for an implied one now and
-        then as a check.
-    n : int
-        Questions at most; there are fewer if fewer are open.
-    most_shown : int
-        Groups that are shown beside a row at most.
+    already; there are fewer if fewer are open. Those that are answered, implied or "unsure" are not
+    asked, but for an implied one now and then as a check. At most ``most_shown`` groups are shown
+    beside a row. The same knowledge gives the same questions.
     """
     rng = np.random.RandomState(seed)
     rows = draw_candidate_rows(known.pairs, int(known.pairs.n_rows or 0), n, rng)
@@ -175,11 +140,6 @@ def choose_questions(
         placed = [WhichAsked(int(rows[one.row]), rows[one.shown], sought=True) for one in likely]
         which[at:at] = placed if which else []
     return NextQuestions(np.asarray(rows[found]), tuple(which), _choose_check(known, learned, rng))
-
-
-def _is_due(known: Knowledge) -> bool:
-    """Whether the next question is to be a check of answers."""
-    return (known.n_steps + 1) % CHECK_EVERY == 0
 
 
 def _find_likely(scene: Scene, most_shown: int, rng: np.random.RandomState) -> list[WhichQuestion]:
@@ -253,17 +213,6 @@ def _first_pair(links: Ints) -> dict[str, int] | None:
     return {"left": int(links[0, 0]), "right": int(links[0, 1])} if len(links) else None
 
 
-# Where something may have been answered, for the journal.
-ORIGINS = (
-    "question",
-    "sought",
-    "check",
-    "suspect",
-    "neighbors",
-    "group",
-    "review",
-    "list",
-)
 # Groups that a row is shown beside: pictures are seen at a glance, words are to be read.
 MOST_PICTURES, MOST_TEXTS = 9, 5
 
@@ -276,19 +225,20 @@ def question_of(event: Event | None, known: Knowledge) -> dict[str, Any] | None:
     n_rows = int(known.pairs.n_rows or 0)
     if not isinstance(event, Which) or event.left >= n_rows:
         return None
-    told = [(row, known.groups.of(row)) for row in event.rows if row < n_rows]
+    origin = "sought" if event.origin == "sought" else "question"
+    return _describe_choice(event.left, [r for r in event.rows if r < n_rows], origin, known)
+
+
+def _describe_choice(
+    left: int, rows: list[int], origin: str, known: Knowledge
+) -> dict[str, Any] | None:
+    """Describe a row beside rows of groups as plain values; None if none of these has a group."""
+    told = [(row, known.groups.of(row)) for row in rows]
     shown = [(row, group) for row, group in told if group is not None]
     if not shown:
         return None
-    rows, found = zip(*shown, strict=True)
-    origin = "sought" if event.origin == "sought" else "question"
-    return {"left": event.left, "rows": list(rows), "groups": list(found), "origin": origin}
-
-
-def check_origin(origin: str | None) -> None:
-    """Raise InputError if an answer's origin is none of ``ORIGINS``."""
-    if origin not in ORIGINS:
-        raise InputError(f"origin must be one of {', '.join(ORIGINS)}, not {origin!r:.60}.")
+    rows, groups = (list(part) for part in zip(*shown, strict=True))
+    return {"left": left, "rows": rows, "groups": groups, "origin": origin}
 
 
 # So many answers in a row that say the same are looked into.
@@ -301,12 +251,8 @@ def explain_equal_answers(known: Knowledge, records: StudioRecords) -> dict[str,
     """Name the column that may be why the last ten answers were all the same or all different.
 
     Where such a column is learned from, questions are about pairs that agree in it, or that do not.
-
-    Returns
-    -------
-    dict or None
-        ``same``, what was answered, and ``column``, None if there is no such column; None unless
-        the last ten answers said one thing of a pair each.
+    Returns ``same``, what was answered, and ``column``, None if there is no such column; or None,
+    unless the last ten answers said one thing of a pair each.
     """
     latest = known.latest_pairs(_EQUAL_ANSWERS)
     if len(latest) < _EQUAL_ANSWERS or len({same for _, same in latest}) > 1:

@@ -11,6 +11,7 @@ from hashlib import blake2b
 from itertools import chain
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
@@ -23,6 +24,7 @@ from nearkin.rows.backends import evenly_spaced
 from nearkin.rows.parallel import split_range
 from nearkin.rows.scaling import describe_units, find_differing_units, fit_scaler
 from nearkin.storage.files import StrPath
+from nearkin.studio.events import check_row
 from nearkin.studio.pictures import LONGEST_SIDE, FilePictures, Image, Pictures, PixelPictures
 from nearkin.tables.choice import (
     MOST_LOOKED_AT,
@@ -63,85 +65,6 @@ _MOST_RANKED = 20_000
 _FEWEST_VALUES = 5
 
 
-class Fields:
-    """The fields that are shown of records: columns first, then features.
-
-    Features without names, such as components of vectors, are left out if there is anything else
-    to show.
-    """
-
-    def __init__(self, records: StudioRecords) -> None:
-        self._records = records
-        self._ranked: dict[str, Doubles | None] = {}
-
-    @cached_property
-    def names(self) -> list[str]:
-        """Names of the fields of a record, at most 100, in their order."""
-        return self.all_names[:MOST_FIELDS]
-
-    @cached_property
-    def _features(self) -> Mapping[str, int]:
-        """Features that people can read, by name, with their columns of X."""
-        records = self._records
-        seen = any(name not in records.hidden for name in records.columns)
-        seen |= records.pictures is not None
-        if records.of_words or isinstance(records.pictures, PixelPictures):
-            return {}
-        if seen and not records.named:
-            return {}
-        return {name: j for j, name in enumerate(records.features)}
-
-    @cached_property
-    def all_names(self) -> list[str]:
-        """Names of all columns and features that people can read, without a limit."""
-        columns = [name for name in self._records.columns if name not in self._records.hidden]
-        return [*columns, *(name for name in self._features if name not in columns)]
-
-    def cell(self, name: str, row: int) -> Any:
-        """Value of a row in a field."""
-        if name in self._records.columns:
-            return self._records.columns[name][row]
-        return self._records.X[row, self._features[name]].item()
-
-    def describe(
-        self, row: int, beside: int | None = None, whole: bool = False
-    ) -> list[dict[str, Any]]:
-        """Describe the fields of a row, see :meth:`nearkin.studio.records.StudioRecords.record`."""
-        marked = {*self._records.columns, *self._records.compared}
-        most = MOST_OF_ALL if whole else MOST_CHARACTERS
-        found = []
-        for name in self.names:
-            here = self.cell(name, row)
-            there = self.cell(name, beside) if beside is not None and name in marked else None
-            field = _describe_field(name, here, there, most)
-            rank = self._rank(name, here)
-            found.append(field if rank is None else field | {"rank": rank})
-        return found
-
-    def _rank(self, name: str, value: Any) -> float | None:
-        """Share of rows whose number is smaller, equal ones counted half; None if no number."""
-        if not _is_number(value):
-            return None
-        if name not in self._ranked:
-            self._ranked[name] = self._sort_numbers(name)
-        among = self._ranked[name]
-        if among is None:
-            return None
-        below, with_equal = (np.searchsorted(among, value, side) for side in ("left", "right"))
-        return round(float(below + with_equal) / 2 / len(among), 4)
-
-    def _sort_numbers(self, name: str) -> Doubles | None:
-        """Sort the numbers of a field over at most 20 000 rows; None if they are names or kinds."""
-        if recognise_id_name(name) is not None:
-            return None
-        rows = evenly_spaced(len(self._records), _MOST_RANKED).tolist()
-        cells = [self.cell(name, row) for row in rows]
-        told = [cell for cell in cells if not is_empty_cell(cell)]
-        if not all(map(_is_number, told)) or len(set(told)) < _FEWEST_VALUES:
-            return None
-        return np.sort(np.array(told, dtype=np.float64))
-
-
 def _describe_field(name: str, value: Any, beside: Any, most: int) -> dict[str, Any]:
     """Describe a cell for the page, with the parts that differ from the cell ``beside``."""
     text = format_cell(value)
@@ -157,8 +80,10 @@ def _describe_field(name: str, value: Any, beside: Any, most: int) -> dict[str, 
 
 
 def is_empty_cell(value: Any) -> bool:
-    """Whether a cell is None or NaN."""
-    return value is None or (isinstance(value, (float, np.floating)) and bool(np.isnan(value)))
+    """Whether a cell is empty, of whatever library's type."""
+    if isinstance(value, (float, np.floating)):
+        return bool(np.isnan(value))
+    return value is None or type(value).__name__ in ("NAType", "NaTType")
 
 
 def format_cell(value: Any) -> str:
@@ -173,11 +98,6 @@ def format_for_file(value: Any) -> Any:
     if is_empty_cell(value):
         return ""
     return value if isinstance(value, (int, float, np.number)) else str(value)
-
-
-def shorten_cell(values: Sequence[Any], row: int) -> str:
-    """Format a row's cell, cut to 2000 characters."""
-    return format_cell(values[row])[:MOST_CHARACTERS]
 
 
 def _is_number(value: Any) -> bool:
@@ -253,8 +173,6 @@ class RecordIdentity:
 def identity_of_matrix(X: NDArray[Any], ids: Sequence[Any] | None = None) -> RecordIdentity:
     """Make the identity of rows without names of columns, with ids or without.
 
-    Examples
-    --------
     >>> rows = np.eye(3)
     >>> identity_of_matrix(rows).contents([]) == identity_of_matrix(rows[::-1]).contents([])[::-1]
     True
@@ -270,12 +188,7 @@ def identity_of_matrix(X: NDArray[Any], ids: Sequence[Any] | None = None) -> Rec
 def digests_of(columns: Mapping[str, Any], kinds: Mapping[str, str]) -> list[str]:
     """Compute a digest of the cells of each row, as hexadecimal text.
 
-    Parameters
-    ----------
-    columns : mapping
-        Columns of equal length by name, or a matrix under the name "".
-    kinds : mapping
-        Kinds of the columns: equal numbers have one digest, whatever their types are.
+    There may be a matrix under the name "". Equal numbers have one digest, whatever their types.
     """
     numbers, others = [], []
     for name in sorted(columns):
@@ -293,22 +206,9 @@ def digests_of(columns: Mapping[str, Any], kinds: Mapping[str, str]) -> list[str
     ]
 
 
-def have_same_cells(
-    one: Mapping[str, Any], other: Mapping[str, Any], kinds: Mapping[str, str]
-) -> bool:
-    """Whether the columns that two tables share are equal, row by row."""
-    shared = sorted(one.keys() & other.keys() & kinds.keys())
-    return not shared or all(
-        digests_of({name: one[name]}, kinds) == digests_of({name: other[name]}, kinds)
-        for name in shared
-    )
-
-
 def make_distinct(names: Sequence[str]) -> list[str]:
     """Make names distinct: the second and later of equal names get a number.
 
-    Examples
-    --------
     >>> make_distinct(["a", "b", "a"])
     ['a', 'b', 'a#2']
     """
@@ -320,16 +220,9 @@ def make_distinct(names: Sequence[str]) -> list[str]:
     return found
 
 
-def _is_missing(value: Any) -> bool:
-    """Whether a cell is empty, of whatever library's type."""
-    if isinstance(value, (float, np.floating)):
-        return bool(np.isnan(value))
-    return value is None or type(value).__name__ in ("NAType", "NaTType")
-
-
 def _format_id(value: Any) -> str | None:
     """Format an id as text, whole numbers without a decimal point; None if it is empty."""
-    if _is_missing(value) or value == "":
+    if is_empty_cell(value) or value == "":
         return None
     is_whole = isinstance(value, (float, np.floating)) and float(value).is_integer()
     return str(int(value) if is_whole else value)
@@ -352,7 +245,7 @@ def _encode_numbers(values: Any) -> NDArray[np.int64]:
 
 def _encode_number(value: Any) -> int:
     """Encode one Python number as :func:`_encode_numbers` does."""
-    number = np.nan if _is_missing(value) else float(value) + 0.0
+    number = np.nan if is_empty_cell(value) else float(value) + 0.0
     if isinstance(value, int) and number != value:
         return value if abs(value) < 2**63 else hash(value)
     return int(np.float64(number).view(np.int64))
@@ -370,7 +263,7 @@ def _encode_vectors(values: Any) -> list[bytes]:
 
 def _encode_text(value: Any) -> bytes:
     """Encode a cell as text, an empty one as no bytes."""
-    return b"" if _is_missing(value) else str(value).encode(errors="surrogatepass")
+    return b"" if is_empty_cell(value) else str(value).encode(errors="surrogatepass")
 
 
 def _split_rows(matrix: NDArray[np.int64]) -> list[bytes]:
@@ -387,18 +280,16 @@ class Frame:
     columns: dict[str, Any]
     kinds: dict[str, str]
 
-    def identity(self, numbers: Ints, ids: Sequence[Any] | str | None) -> RecordIdentity:
-        """Make the identity of some rows, by their row numbers."""
+    @property
+    def no_numbers(self) -> Floats:
+        """A matrix of as many rows, without columns."""
+        return np.empty((len(next(iter(self.columns.values()))), 0))
 
-        def cells(names: Sequence[str]) -> Iterator[dict[str, Any]]:
-            """Yield blocks of rows of these columns."""
-            for rows in split_range(len(numbers), _BLOCK):
-                some = {name: self.columns[name][numbers[rows].tolist()] for name in names}
-                yield {name: _cells(column, self.kinds[name]) for name, column in some.items()}
-
-        named = ids if isinstance(ids, str) and ids in self.kinds else None
-        given = None if isinstance(ids, str) else ids
-        return RecordIdentity(self.kinds, cells, len(numbers), named, given)
+    def blocks(self, numbers: Ints, names: Sequence[str]) -> Iterator[dict[str, Any]]:
+        """Yield the cells of some rows in some columns, block by block."""
+        for rows in split_range(len(numbers), _BLOCK):
+            some = {name: self.columns[name][numbers[rows].tolist()] for name in names}
+            yield {name: _cells(column, self.kinds[name]) for name, column in some.items()}
 
     def sample_cells(self) -> dict[str, list[Any]]:
         """Take evenly spaced rows of all columns but vectors, to judge what columns hold."""
@@ -429,8 +320,8 @@ class Frame:
 class TableParts:
     """The parts of a table: columns to learn from, and columns only to show."""
 
-    # None if columns of words must be encoded first.
-    X: Floats | None
+    # Without columns if columns of words must be encoded first.
+    X: Floats
     # Names of the columns of X.
     features: list[str]
     # Whether these names are the data's own.
@@ -446,22 +337,8 @@ class TableParts:
     # The data frame, if the table is one.
     frame: Frame | None = None
 
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        if self.X is not None or self.frame is None:
-            return 0 if self.X is None else len(self.X)
-        return len(self.frame.columns[self.words[0]])
-
-    @property
-    def is_vector(self) -> bool:
-        """Whether X is a column of vectors."""
-        learned = self.roles.learned if self.roles else []
-        return (
-            self.X is not None
-            and self.frame is not None
-            and any(self.frame.kinds[name] == "vector" for name in learned)
-        )
+    # Whether X is a column of vectors.
+    is_vector: bool = False
 
 
 def split_table(
@@ -473,17 +350,9 @@ def split_table(
 ) -> TableParts:
     """Split an array or a data frame into columns to learn from and columns to show.
 
-    Parameters
-    ----------
-    X : array, or frame of pandas, polars or pyarrow
-    source : str
-        Name of the data for messages.
-    learn_from : sequence of str, optional
-        Columns to learn from; chosen by :func:`nearkin.tables.choice.choose_roles` by default.
-    aside : names
-        Columns that are not learned from unless ``learn_from`` names them.
-    of_words : bool, optional
-        True learns from all columns, words too, and False from numbers alone.
+    Columns ``aside`` are not learned from unless ``learn_from`` names them; without that, they are
+    chosen by :func:`nearkin.tables.choice.choose_roles`. ``of_words`` is True to learn from all
+    columns, words too, and False to learn from numbers alone.
     """
     frame = None if isinstance(X, (np.ndarray, list, tuple)) else _wrap_frame(X, source)
     if frame is not None:
@@ -500,8 +369,6 @@ def split_table(
 
 def _wrap_frame(X: Any, source: str) -> Any:
     """Wrap a data frame by narwhals; None if X is no data frame."""
-    import narwhals as nw
-
     try:
         return nw.from_native(X, eager_only=True, allow_series=False)
     except TypeError as error:
@@ -531,17 +398,16 @@ def _split_frame(
     else:
         roles = choose_by_kinds(kinds, aside)
     if not roles.learned:
-        shown = ", ".join(f"{name!r} ({kind})" for name, kind in list(kinds.items())[:10])
+        listed = ", ".join(f"{name!r} ({kind})" for name, kind in list(kinds.items())[:10])
         raise InputError(
             f"{source} has no columns to learn from: there is nothing to measure distances by. Its "
-            f"columns are {shown}; learn_from=[...] learns from any of them."
+            f"columns are {listed}; learn_from=[...] learns from any of them."
         )
     if not frame.are_numbers(roles.learned, gaps=of_words is False):
         cells = {name: of for name, of in frame.sample_cells().items() if name not in aside}
         are_things = learn_from is None and are_records(cells)
-        return TableParts(
-            None, [], False, frame.cells_to_show(), roles, tuple(roles.learned), are_things
-        )
+        shown, words = frame.cells_to_show(), tuple(roles.learned)
+        return TableParts(frame.no_numbers, [], False, shown, roles, words, are_things)
     is_vector = kinds[roles.learned[0]] == "vector"
     if is_vector:
         X = _stack_vectors(frame.columns[roles.learned[0]], roles.learned[0], source)
@@ -550,7 +416,8 @@ def _split_frame(
         X, features = _stack_columns([frame.columns[name] for name in roles.learned]), roles.learned
         if learn_from is None:
             X, features, roles = drop_counters(X, features, roles)
-    return TableParts(X, features, not is_vector, frame.cells_to_show(roles.learned), roles)
+    beside = frame.cells_to_show(roles.learned)
+    return TableParts(X, features, not is_vector, beside, roles, is_vector=is_vector)
 
 
 def _split_records(frame: Frame, source: str, aside: set[str] | None) -> TableParts:
@@ -569,17 +436,8 @@ def _split_records(frame: Frame, source: str, aside: set[str] | None) -> TablePa
     left_out |= find_sources({name: cells[name] for name in kinds if name not in left_out})
     words = tuple(name for name in kinds if name not in left_out)
     roles = Roles([*words], {name: why for name, why in left_out.items() if why})
-    return TableParts(None, [], False, frame.cells_to_show(), roles, words, are_things=True)
-
-
-def encode(
-    cells: dict[str, Sequence[Any]], like: TableEncoder | None = None
-) -> tuple[Floats, TableEncoder, list[str]]:
-    """Encode columns of records as numbers; returns them, the fitted encoder and its notes."""
-    encoder = TableEncoder() if like is None else clone(like)
-    with collect_notices() as notes:
-        X = encoder.fit_transform(cells)
-    return X, encoder, [note.text for note in notes]
+    shown = frame.cells_to_show()
+    return TableParts(frame.no_numbers, [], False, shown, roles, words, are_things=True)
 
 
 def _check_columns(learn_from: Sequence[str], kinds: dict[str, str], source: str) -> list[str]:
@@ -593,8 +451,6 @@ def _check_columns(learn_from: Sequence[str], kinds: dict[str, str], source: str
 
 def _kind(column: Any) -> str:
     """Kind of a column: number, boolean, vector, date or text."""
-    import narwhals as nw
-
     kind = column.dtype
     if kind.is_numeric():
         return "number"
@@ -626,8 +482,6 @@ def _stack_vectors(column: Any, name: str, source: str) -> Floats:
 
 def _stack_columns(columns: Sequence[Any]) -> Floats:
     """Stack columns of numbers to a matrix, float32 if all of them are."""
-    import narwhals as nw
-
     kept = all(column.dtype == nw.Float32 for column in columns)
     wide = np.float32 if kept else np.float64
     return np.column_stack([_column_numbers(column).astype(wide) for column in columns])
@@ -710,6 +564,8 @@ class StudioRecords:
     is_vector: bool = False
     # The columns that there are to learn from, if they have names.
     choice: ColumnChoice | None = None
+    # Sorted numbers of the fields, None of those that are no numbers.
+    _ranked: dict[str, Doubles | None] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         n = len(self.X)
@@ -732,32 +588,76 @@ class StudioRecords:
     def record(self, row: int, beside: int | None = None, whole: bool = False) -> dict[str, Any]:
         """Describe a row for the page: columns first, then features.
 
-        Parameters
-        ----------
-        beside : int, optional
-            Another row that is shown beside it: differences are marked.
-        whole : bool, default=False
-            Whether to show long texts in full, up to 200 000 characters.
-
-        Returns
-        -------
-        dict
-            ``row``, ``id``, ``image`` (whether rows have pictures) and ``fields``, each with
-            ``name``, ``value`` (a text) and ``cut`` (whether that is only the beginning). Fields
-            that differ from the other row's have ``parts``: texts, each with whether it differs
-            (and ``marked``, if only so many characters were compared). Numbers have ``rank``, the
-            share of rows with smaller ones.
+        Differences from another row shown ``beside`` it are marked, and with ``whole`` long texts
+        are shown up to 200 000 characters. Returns ``row``, ``id``, ``image`` (whether rows have
+        pictures) and ``fields``, each with ``name``, ``value`` (a text) and ``cut`` (whether that
+        is only the beginning). Fields that differ from the other row's have ``parts``: texts, each
+        with whether it differs (and ``marked``, if only so many characters were compared). Numbers
+        have ``rank``, the share of rows with smaller ones.
         """
         row = self.check_row(row)
-        other = None if beside is None else self.check_row(beside)
-        fields = self.fields.describe(row, other, whole)
-        name = shorten_cell(self.ids, row)
+        beside = None if beside is None else self.check_row(beside)
+        marked = {*self.columns, *self.compared}
+        most = MOST_OF_ALL if whole else MOST_CHARACTERS
+        fields = []
+        for name in self.fields:
+            here = self.cell(name, row)
+            there = self.cell(name, beside) if beside is not None and name in marked else None
+            rank = self._rank(name, here)
+            found = _describe_field(name, here, there, most)
+            fields.append(found if rank is None else found | {"rank": rank})
+        name = format_cell(self.ids[row])[:MOST_CHARACTERS]
         return {"row": row, "id": name, "fields": fields, "image": self.pictures is not None}
 
     @cached_property
-    def fields(self) -> Fields:
-        """The fields that are shown of each record."""
-        return Fields(self)
+    def fields(self) -> list[str]:
+        """Names of the fields of a record, at most 100, in their order."""
+        return self.all_fields[:MOST_FIELDS]
+
+    @cached_property
+    def all_fields(self) -> list[str]:
+        """Names of all columns and features that people can read, columns first."""
+        columns = [name for name in self.columns if name not in self.hidden]
+        return [*columns, *(name for name in self._readable_features if name not in columns)]
+
+    @cached_property
+    def _readable_features(self) -> Mapping[str, int]:
+        """Features that people can read, by name, with their columns of X.
+
+        Those without names, such as components of vectors, are none if there is anything else.
+        """
+        seen = self.pictures is not None or any(name not in self.hidden for name in self.columns)
+        if self.of_words or isinstance(self.pictures, PixelPictures) or (seen and not self.named):
+            return {}
+        return {name: j for j, name in enumerate(self.features)}
+
+    def cell(self, name: str, row: int) -> Any:
+        """Value of a row in a field."""
+        if name in self.columns:
+            return self.columns[name][row]
+        return self.X[row, self._readable_features[name]].item()
+
+    def _rank(self, name: str, value: Any) -> float | None:
+        """Share of rows whose number is smaller, equal ones counted half; None if no number."""
+        if not _is_number(value):
+            return None
+        if name not in self._ranked:
+            self._ranked[name] = self._sort_numbers(name)
+        among = self._ranked[name]
+        if among is None:
+            return None
+        below, with_equal = (np.searchsorted(among, value, side) for side in ("left", "right"))
+        return round(float(below + with_equal) / 2 / len(among), 4)
+
+    def _sort_numbers(self, name: str) -> Doubles | None:
+        """Sort the numbers of a field over at most 20 000 rows; None if they are names or kinds."""
+        if recognise_id_name(name) is not None:
+            return None
+        rows = evenly_spaced(len(self), _MOST_RANKED).tolist()
+        told = [cell for row in rows if not is_empty_cell(cell := self.cell(name, row))]
+        if not all(map(_is_number, told)) or len(set(told)) < _FEWEST_VALUES:
+            return None
+        return np.sort(np.array(told, dtype=np.float64))
 
     @property
     def encoder(self) -> TableEncoder | None:
@@ -791,9 +691,7 @@ class StudioRecords:
 
     def check_row(self, row: int) -> int:
         """Return a row number as an int; raise if there is no such row."""
-        if not 0 <= row < len(self):
-            raise InputError(f"there is no row {row}: rows are numbered from 0 to {len(self) - 1}.")
-        return int(row)
+        return check_row(row, len(self))
 
     @cached_property
     def ids_differ(self) -> bool:
@@ -839,18 +737,8 @@ def sample_numbers(
 ) -> Ints:
     """Draw the rows to show: all, or one at random of each of ``most`` equal stretches.
 
-    Parameters
-    ----------
-    keep : row numbers
-        Rows that are added in any case.
+    Rows to ``keep`` are added in any case. Returns row numbers, increasing.
 
-    Returns
-    -------
-    int ndarray
-        Row numbers, increasing.
-
-    Examples
-    --------
     >>> sample_numbers(4).tolist()
     [0, 1, 2, 3]
     >>> len(sample_numbers(5_000_000, most=1000))
@@ -895,35 +783,16 @@ def records_of(
     columns : mapping or frame, optional
         Further columns to show and to colour by, of n values each.
     images : str or (int, int), optional
-        The column that names a picture's file for each row, or height and width if the numbers of
-        X are pixels.
-    folder : path, default="."
-        Folder of the picture files. No file outside it is read.
-    source : str
-        Name of the data for people.
-    hidden : sequence of str
-        Columns to colour by that are not shown with a question.
-    classes : sequence of str
-        Columns of class labels, by which records are not compared.
-    learn_from : sequence of str, optional
-        Columns of the frame to learn from.
+        The column that names a picture's file in the folder for each row, or height and width if
+        the numbers of X are pixels.
+    hidden, classes : sequence of str
+        Columns to colour by that are not shown with a question, and columns of class labels, by
+        which records are not compared.
     of_words : bool or TableEncoder, optional
         True, or an encoder to copy, learns from all columns of the frame, words too; False from
         numbers alone. By default words are learned from if there are no numbers but codes.
     most : int, default=200_000
-        Number of rows that are shown at most; of more, a sample is shown.
-    keep : row numbers
-        Rows that are in the sample in any case, such as those of given pairs.
-
-
-    Returns
-    -------
-    StudioRecords
-
-    Raises
-    ------
-    ValueError, TypeError
-        If there are no numbers, fewer than two rows, or a number is missing or infinite.
+        Number of rows that are shown at most; of more, a sample is shown, with those to ``keep``.
 
     Examples
     --------
@@ -931,78 +800,66 @@ def records_of(
     >>> records.record(1)["fields"][0]
     {'name': 'name', 'value': 'b', 'cut': False}
     """
-    more = to_columns(columns)
-    aside = [*more, *([ids] if isinstance(ids, str) else [])]
+    again: dict[str, Any] = {"folder": folder, "source": source, "most": most, "keep": keep}
+    again |= {"hidden": hidden, "classes": classes, "seed": seed}
+    reopened = partial(records_of, X, ids, columns, images, **again)
+    more, id_column = to_columns(columns), ids if isinstance(ids, str) else None
+    aside = [*more, *([] if id_column is None else [id_column])]
     told = of_words if isinstance(of_words, bool | None) else True
     parts = split_table(X, source, learn_from, aside, told)
-    given, features, others = parts.X, parts.features, {**parts.others, **more}
-    id_name, called = "row", ids
-    if isinstance(ids, str):
-        if ids not in others:
+    frame, given, features, others = parts.frame, parts.X, parts.features, {**parts.others, **more}
+    if id_column is not None:
+        if id_column not in others:
             raise InputError(f"ids={ids!r}: {source} has no such column.")
-        id_name, ids = ids, _format_ids(others.pop(ids))
-    n_total = parts.n_rows
-    numbers = sample_numbers(n_total, most, seed, keep)
-    named_ids = numbers.tolist() if ids is None else list(ids)
-    for name, values in {"ids": named_ids if ids is not None else None, **others}.items():
+        cells = others.pop(id_column)
+        ids = [int(v) if isinstance(v, float) and v.is_integer() else v for v in cells]
+    ids = None if ids is None else list(ids)
+    n_total = len(given)
+    for name, values in {"ids": ids, **others}.items():
         if values is not None and len(values) != n_total:
             raise InputError(f"X has {n_total} rows, but {name} has {len(values)}.")
-    if n_total > len(numbers):
-        given = None if given is None else given[numbers]
-        others = {name: select_cells(values, numbers.tolist()) for name, values in others.items()}
-        named_ids = named_ids if ids is None else select_cells(named_ids, numbers.tolist())
-    own_ids = None if ids is None else named_ids
-    if parts.frame is None:
-        assert given is not None  # only frames have words
-        identity = identity_of_matrix(given, own_ids)
-    else:
-        in_frame = isinstance(called, str) and called in parts.frame.kinds
-        identity = parts.frame.identity(numbers, called if in_frame else own_ids)
+    numbers = sample_numbers(n_total, most, seed, keep)
+    rows = numbers.tolist()
+    ids = None if ids is None else select_cells(ids, rows)
+    if n_total > len(rows):
+        given = given[numbers]
+        others = {name: select_cells(values, rows) for name, values in others.items()}
     roles, words, notes = parts.roles, parts.words, list[str]()
     remembered: dict[str, Any] = {}
-    if given is None and parts.frame is not None:
-        whole = parts.frame.columns
-        cells = {
-            name: others[name]
-            if name in others
-            else select_cells(list_cells(whole[name]), numbers.tolist())
-            for name in words
-        }
-        given, encoder, notes = encode(cells, None if isinstance(of_words, bool) else of_words)
+    if frame is not None and words:
+        whole = frame.columns
+        encoder = clone(of_words) if isinstance(of_words, TableEncoder) else TableEncoder()
+        with collect_notices() as noticed:
+            given = encoder.fit_transform(
+                {
+                    name: others[name]
+                    if name in others
+                    else select_cells(list_cells(whole[name]), rows)
+                    for name in words
+                }
+            )
+        notes = [note.text for note in noticed]
         features, remembered = encoder.get_feature_names_out().tolist(), {"table_": encoder}
         words = tuple(name for name in words if name in encoder.columns_)
         roles = None if roles is None else restrict_roles(roles, words)
-    choice = None
-    if roles is not None and parts.frame is not None:
+    named = features if parts.named else []
+    choice, identity = None, identity_of_matrix(given, ids)
+    if frame is not None and roles is not None:
+        kinds, of_ids = frame.kinds, id_column if id_column in frame.kinds else None
+        identity = RecordIdentity(
+            kinds, partial(frame.blocks, numbers), len(rows), of_ids, None if of_ids else ids
+        )
         notes = [describe_roles(roles), *notes]
         if learn_from is not None:
             notes += describe_class_columns(roles.learned)
-        reopened = partial(
-            records_of,
-            X,
-            called,
-            columns,
-            images,
-            folder=folder,
-            source=source,
-            hidden=hidden,
-            classes=classes,
-            most=most,
-            keep=keep,
-            seed=seed,
-        )
-        kinds = parts.frame.kinds
-        first: dict[str, Any] = dict(others)
-        if parts.named and given is not None:
-            first |= {name: given[:, j] for j, name in enumerate(features)}
+        first = {**others, **{name: given[:, j] for j, name in enumerate(named)}}
         choice = ColumnChoice(
             kinds,
             roles.learned,
             roles.left_out,
-            {called: "ids"} if isinstance(called, str) else {},
+            {} if id_column is None else {id_column: "ids"},
             lambda names: _require_unchanged(first, reopened(learn_from=names), kinds),
         )
-    assert given is not None  # only frames have words
     pictures: Pictures | None = None
     if isinstance(images, str):
         if images not in others:
@@ -1010,29 +867,27 @@ def records_of(
         pictures = FilePictures(others[images], folder)
     elif images is not None:
         pictures = PixelPictures(given, images)
-    named = features if parts.named else []
-    telling = words or tuple(
-        telling_columns([*others, *named], {*hidden, *classes, *([images] if pictures else [])})
-    )
+    aside = [*hidden, *classes, *([images] if isinstance(images, str) else [])]
+    telling = telling_columns([*others, *named], aside)
     return StudioRecords(
-        given,
-        features,
-        named_ids,
-        others,
-        source,
-        n_total,
-        numbers,
-        pictures,
-        frozenset(hidden),
-        id_name,
-        parts.named,
-        tuple(notes),
-        remembered,
-        telling,
-        identity,
-        parts.are_things,
-        parts.is_vector,
-        choice,
+        X=given,
+        features=features,
+        ids=rows if ids is None else ids,
+        columns=others,
+        source=source,
+        n_total=n_total,
+        numbers=numbers,
+        pictures=pictures,
+        hidden=frozenset(hidden),
+        id_name="row" if id_column is None else id_column,
+        named=parts.named,
+        notes=tuple(notes),
+        remembered=remembered,
+        compared=words or tuple(telling),
+        told_apart_by=identity,
+        are_things=parts.are_things,
+        is_vector=parts.is_vector,
+        choice=choice,
     )
 
 
@@ -1043,7 +898,10 @@ def _require_unchanged(
     own = found.features if found.named else []
     cells = {**{name: found.X[:, j] for j, name in enumerate(own)}, **found.columns}
     lengths = {len(column) for column in (*first.values(), *cells.values())}
-    if len(lengths) > 1 or not have_same_cells(first, cells, kinds):
+    if len(lengths) > 1 or any(
+        digests_of({name: first[name]}, kinds) != digests_of({name: cells[name]}, kinds)
+        for name in first.keys() & cells.keys() & kinds.keys()
+    ):
         raise InputError("the frame has changed since the studio was opened: open it anew.")
     return found
 
@@ -1051,8 +909,6 @@ def _require_unchanged(
 def telling_columns(names: Sequence[str], aside: Collection[Any] = ()) -> list[str]:
     """Choose the columns to compare records by: not ids, classes or those set ``aside``.
 
-    Examples
-    --------
     >>> telling_columns(["id", "name", "town", "label", "photo"], ["photo"])
     ['name', 'town']
     """
@@ -1063,8 +919,6 @@ def telling_columns(names: Sequence[str], aside: Collection[Any] = ()) -> list[s
 def records_of_digits() -> StudioRecords:
     """Make records of scikit-learn's digits: 1797 pictures of 8 × 8 pixels, with hidden labels.
 
-    Examples
-    --------
     >>> records_of_digits().X.shape
     (1797, 64)
     """
@@ -1085,16 +939,9 @@ def to_columns(columns: Any) -> dict[str, Sequence[Any]]:
     if columns is None:
         return {}
     if not isinstance(columns, Mapping):
-        import narwhals as nw
-
         frame = nw.from_native(columns, eager_only=True)
         return {str(name): frame[name].to_list() for name in frame.columns}
     return {str(name): list(values) for name, values in columns.items()}
-
-
-def _format_ids(values: Sequence[Any]) -> list[Any]:
-    """Turn floats that are whole numbers into ints."""
-    return [int(v) if isinstance(v, float) and v.is_integer() else v for v in values]
 
 
 def _check_finite(X: Floats, names: Sequence[str], numbers: Ints, source: str) -> None:
@@ -1123,15 +970,8 @@ def choose_scaling(
 
     Columns in different units are standardised. Pictures and encoded words have one unit, and are
     scaled only on request. Vectors, such as embeddings, are made for comparing directions, and are
-    scaled to length 1 unless ``wished`` is given.
+    scaled to length 1, unless it is ``wished`` (True) or not (False) that columns are standardised.
 
-    Parameters
-    ----------
-    wished : bool or None
-        Whether to standardise columns; None to decide by their units.
-
-    Examples
-    --------
     >>> rows = np.random.default_rng(0).normal(size=(50, 2))
     >>> choose_scaling(records_of(rows), None)
     (None, [])

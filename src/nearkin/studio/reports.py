@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,7 +78,8 @@ def colours_of_column(values: Sequence[Any], kind: str) -> dict[str, Any]:
     if len(counts) > len(common):
         names.append(_OTHERS)
     found = [np.nan if _is_missing(value) else number.get(value, len(common)) for value in values]
-    return _categories(names, np.array(found, dtype=np.float32))
+    colours = np.array(found, dtype=np.float32)
+    return {"kind": "categories", "categories": names, "range": None, "values": colours}
 
 
 def colours_of_numbers(values: Any) -> dict[str, Any]:
@@ -88,11 +89,6 @@ def colours_of_numbers(values: Any) -> dict[str, Any]:
     ends = [float(told.min()), float(told.max())] if len(told) else [0.0, 0.0]
     found = np.where(np.isfinite(found), found, np.float32(np.nan))
     return {"kind": "numbers", "categories": None, "range": ends, "values": found}
-
-
-def _categories(names: list[str], values: NDArray[np.float32]) -> dict[str, Any]:
-    """Colour values of categories with their names as legend."""
-    return {"kind": "categories", "categories": names, "range": None, "values": values}
 
 
 def _is_missing(value: Any) -> bool:
@@ -116,26 +112,21 @@ def pairs_file(
     ``--pairs`` knows. If people are known, there is a column ``by``, and a line for each person's
     answer.
     """
-    n_must = len(pairs.must_link)
-    weights = np.concatenate([pairs.must_weight, pairs.cannot_weight]).tolist()
-    links = np.concatenate([pairs.must_link, pairs.cannot_link]).tolist()
-    lines: list[list[Any]] = [["left", "right", "same", "weight"]]
-    for k, (i, j) in enumerate(links):
-        lines.append([ids[i], ids[j], "true" if k < n_must else "false", f"{weights[k]:g}"])
-    lines += [[ids[i], ids[j], "", "1"] for i, j in unsure.tolist()]
-    return "pairs.csv", _csv(_add_people(lines, ids, voices) if voices else lines)
-
-
-def _add_people(
-    lines: list[list[Any]], ids: Sequence[Any], voices: Mapping[Voice, Told]
-) -> list[list[Any]]:
-    """Add a column of people to lines of pairs: pairs with voices get a line for each person."""
+    voices = voices or {}
     words = {True: "true", False: "false", None: ""}
-    named = {(ids[i], ids[j]) for i, j, _ in voices}
-    header, *others = lines
-    told = [[*line, ""] for line in others if (line[0], line[1]) not in named]
-    told += [[ids[i], ids[j], words[one.same], "1", name] for (i, j, name), one in voices.items()]
-    return [[*header, "by"], *told]
+    kinds = (
+        (True, pairs.must_link, pairs.must_weight),
+        (False, pairs.cannot_link, pairs.cannot_weight),
+        (None, unsure, np.ones(len(unsure))),
+    )
+    named = {(i, j) for i, j, _ in voices}
+    lines: list[list[Any]] = [["left", "right", "same", "weight", "by"]]
+    for same, links, weights in kinds:
+        for (i, j), weight in zip(links.tolist(), weights.tolist(), strict=True):
+            if (i, j) not in named:
+                lines.append([ids[i], ids[j], words[same], f"{weight:g}", ""])
+    lines += [[ids[i], ids[j], words[one.same], "1", name] for (i, j, name), one in voices.items()]
+    return "pairs.csv", _csv(lines if voices else [line[:-1] for line in lines])
 
 
 def groups_file(
@@ -156,16 +147,15 @@ def groups_file(
 
 def rows_file(records: StudioRecords, rows: Sequence[int], groups: Sequence[str]) -> File:
     """CSV file of some rows: ids, row numbers of the data, fields, and names of groups, if any."""
-    names = list(records.fields.all_names)
+    names = records.all_fields
+    group = ["group" if "group" not in names else "group (likely)"] if any(groups) else []
     beside = list(dict.fromkeys([records.id_name, "row"]))
-    header = [name if name not in names else f"{name} (id)" for name in beside] + names
-    if any(groups):
-        header.append("group" if "group" not in names else "group (likely)")
-    lines: list[list[Any]] = [header]
+    first = [name if name not in (*names, *group) else f"{name} (id)" for name in beside]
+    lines: list[list[Any]] = [[*first, *names, *group]]
     for row in map(records.check_row, rows):
-        cells = [format_for_file(records.fields.cell(name, row)) for name in names]
+        cells = [format_for_file(records.cell(name, row)) for name in names]
         named = [records.ids[row], int(records.numbers[row])][-len(beside) :]
-        lines.append([*named, *cells, *([groups[row]] if any(groups) else [])])
+        lines.append([*named, *cells, *([groups[row]] if group else [])])
     return "selection.csv", _csv(lines)
 
 
@@ -237,15 +227,11 @@ def why(
 ) -> dict[str, Any]:
     """Explain the learned distance of two records (``ends``), as plain values.
 
-    ``scaler`` has made X, the rows that the metric was learned from, of ``records.X``.
-
-    Returns
-    -------
-    dict
-        ``distance``, ``threshold`` and ``chance``; ``columns``, each with its ``name``, its
-        ``share`` of the squared distance and the two ``values``, and the share of all ``others``;
-        ``words`` by column; ``heat``, shares of pixels; ``answers`` with the ``change`` of the
-        distance without each, in per cent; ``near``, the nearest pairs that were answered.
+    ``scaler`` has made X, the rows that the metric was learned from, of ``records.X``. Returns
+    ``distance``, ``threshold`` and ``chance``; ``columns``, each with its ``name``, its ``share``
+    of the squared distance and the two ``values``, and the share of all ``others``; ``words`` by
+    column; ``heat``, shares of pixels; ``answers`` with the ``change`` of the distance without
+    each, in per cent; ``near``, the nearest pairs that were answered.
     """
     metric = learned.metric
     if metric is None:
@@ -356,7 +342,10 @@ def _strongest_answers(
     if not squared or not len(links):
         return []
     part: TaughtPart = metric._find_taught_parts([X[ends[:1]], X[ends[1:]]])[0]
-    along = _project_answers(learned, links, ends)
+    # Squared projection of each answered pair's difference on that of the two rows.
+    two = learned.view.embedding(ends)
+    left, right = (learned.view.embedding(rows) for rows in links.T)
+    along = np.asarray(((left - right) @ (two[1] - two[0])) ** 2)
     most = int(np.clip(_LEARNED_IN_ALL // len(known.told), _LEAST_LEFT_OUT, _MOST_LEFT_OUT))
     found = []
     with one_core(), mute_categories(Warning), config_context(skip_parameter_validation=True):
@@ -394,13 +383,6 @@ def _nearest_answers(
     return [
         _add_ids(records, (int(links[k, 0]), int(links[k, 1])), bool(k < n_must)) for k in nearest
     ]
-
-
-def _project_answers(learned: TaughtMetric, links: Ints, ends: Ints) -> Floats:
-    """Squared projection of each answered pair's difference on that of the two rows."""
-    two = learned.view.embedding(ends)
-    left, right = (learned.view.embedding(rows) for rows in links.T)
-    return np.asarray(((left - right) @ (two[1] - two[0])) ** 2)
 
 
 def _add_ids(records: StudioRecords, link: tuple[int, int], same: bool) -> dict[str, Any]:
@@ -514,7 +496,7 @@ def _list_groups(found: Duplicates, known: Knowledge) -> list[dict[str, Any]]:
     return listed[:_MOST_GROUPS]
 
 
-EXPORTS = ("pairs", "embedding", "model", "groups", "duplicates")
+Export = Literal["pairs", "embedding", "model", "groups", "duplicates"]
 
 
 def list_columns(records: StudioRecords) -> list[dict[str, str]]:

@@ -25,6 +25,7 @@ from nearkin.errors import InputError, InputTypeError
 from nearkin.studio.events import LONGEST_NAME, AnswerConflict
 from nearkin.studio.find import Wanted, Where
 from nearkin.studio.pictures import LONGEST_SIDE
+from nearkin.studio.reports import Export
 from nearkin.studio.server.encoding import (
     as_json,
     encode_layout,
@@ -184,8 +185,8 @@ def explain(error: Exception) -> str:
 
 
 @contextmanager
-def refused_by(status: int) -> Iterator[None]:
-    """Reply with a status that a block cannot do what is asked, or with 507 that no disk can."""
+def refused_by(status: int, no_disk: int = 507) -> Iterator[None]:
+    """Reply with a status that a block cannot do what is asked, or that no disk can."""
     try:
         yield
     except AnswerConflict:
@@ -193,7 +194,7 @@ def refused_by(status: int) -> Iterator[None]:
     except (ValueError, IndexError, InputTypeError) as error:
         raise HTTPException(status, explain(error)) from None
     except OSError as error:
-        raise HTTPException(507, explain(error)) from None
+        raise HTTPException(no_disk, explain(error)) from None
 
 
 def reply_file(file: tuple[str, bytes]) -> Response:
@@ -226,7 +227,7 @@ def add_columns(app: FastAPI, sessions: Sessions) -> None:
     async def learn_from(body: ColumnsToLearnFromBody) -> Response:
         """Learn from other columns from now on: another lesson takes over."""
         lesson = sessions.lesson
-        with refused_by(422):
+        with refused_by(422, no_disk=422):  # as where the file of the data is gone
             done = await sessions.replace(lesson, lambda: lesson.learning_from(**dict(body)))
         if not done:
             raise HTTPException(409, "Other columns were chosen meanwhile: look at them first.")
@@ -274,17 +275,8 @@ _MOST_NEIGHBORS = 1000
 def make_app(lesson: Lesson, access: Access, hosts: Hosts) -> FastAPI:
     """Make the server's app for a lesson, and for lessons that may replace it.
 
-    Parameters
-    ----------
-    lesson : Lesson
-        Nothing else may change it while the app runs.
-    access : Access
-        Holds the token that every request must have.
-
-    Returns
-    -------
-    FastAPI
-        Its ``state.sessions`` has the lesson that is taught.
+    Nothing else may change the lesson while the app runs, whose ``state.sessions`` has the one that
+    is taught. ``access`` holds the token that every request must have.
     """
     sessions = Sessions(lesson)
 
@@ -335,14 +327,9 @@ def _add_errors(app: FastAPI) -> None:
     @app.exception_handler(RequestValidationError)
     async def not_valid(request: Request, error: RequestValidationError) -> Response:
         """Reply the first error of an invalid request."""
-        return PlainJSON({"message": _describe_error(error)}, 422)
-
-
-def _describe_error(error: RequestValidationError) -> str:
-    """Describe the first error of a request, without the value that it sent."""
-    first = error.errors()[0]
-    where = ".".join(str(part) for part in first["loc"] if not isinstance(part, int))
-    return f"{where}: {first['msg']}."[:300]
+        first = error.errors()[0]  # without the value that it sent
+        where = ".".join(str(part) for part in first["loc"] if not isinstance(part, int))
+        return PlainJSON({"message": f"{where}: {first['msg']}."[:300]}, 422)
 
 
 def _add_looks(app: FastAPI, sessions: Sessions) -> None:
@@ -450,9 +437,7 @@ def _add_looks(app: FastAPI, sessions: Sessions) -> None:
         return PlainJSON(sessions.lesson.neighbors(require_row(row), n))
 
     @app.get("/api/export/{what}")
-    def export(
-        what: Literal["pairs", "embedding", "model", "groups", "duplicates"],
-    ) -> Response:
+    def export(what: Export) -> Response:
         """Reply an exported file."""
         with refused_by(409):
             return reply_file(sessions.lesson.export(what))

@@ -19,8 +19,6 @@ import numpy as np
 def as_json(value: Any) -> str:
     """Encode plain data as JSON; NaN and infinite numbers become null.
 
-    Examples
-    --------
     >>> as_json({"auc": float("nan"), "rows": [np.int64(3)], "text": "</script>"})
     '{"auc":null,"rows":[3],"text":"</script>"}'
     """
@@ -84,13 +82,17 @@ def page_folder() -> Path | None:
     return FOLDER if (FOLDER / "index.html").is_file() else None
 
 
+def paragraphs(*sentences: str) -> str:
+    """Make HTML of text, a paragraph for each sentence."""
+    return "".join(f"<p>{html.escape(sentence)}</p>" for sentence in sentences)
+
+
 def plain_page(*sentences: str) -> str:
     """Make an HTML page of text, a paragraph for each sentence."""
-    paragraphs = "".join(f"<p>{html.escape(sentence)}</p>" for sentence in sentences)
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        f"<title>nearkin studio</title></head><body><h1>nearkin studio</h1>{paragraphs}"
-        "</body></html>"
+        "<title>nearkin studio</title></head><body><h1>nearkin studio</h1>"
+        f"{paragraphs(*sentences)}</body></html>"
     )
 
 

@@ -8,7 +8,7 @@ from fastapi import Header, Path, Query
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from nearkin.errors import InputError
-from nearkin.studio.events import LONGEST_NAME
+from nearkin.studio.events import LONGEST_NAME, Origin, Purpose, Word
 from nearkin.studio.pictures import SIDES
 
 # No file has more rows.
@@ -50,11 +50,6 @@ Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
 # What is looked for in texts.
 Words = Annotated[str, Field(max_length=500)]
 Amount = Annotated[float, Field(allow_inf_nan=False), BeforeValidator(_convert_amount)]
-# What is believed to be said of two rows; if it is something else, nothing is changed.
-Said = Literal["same", "different", "unsure", "nothing"]
-Purpose = Literal["kinds", "things"]
-# Where it was answered.
-Origin = Literal["question", "sought", "check", "suspect", "neighbors", "group", "review", "list"]
 
 
 class _Body(BaseModel):
@@ -70,7 +65,7 @@ class AnswerBody(_Body):
     right: Row
     same: bool | None
     origin: Origin = "question"
-    before: Said | None = None
+    before: Word | None = None
     by: Name | None = None
 
 
@@ -149,7 +144,7 @@ class WithdrawalBody(_Body):
 
     left: Row
     right: Row
-    before: Said | None = None
+    before: Word | None = None
 
 
 class EntryWithdrawalBody(_Body):

@@ -9,11 +9,12 @@ import logging
 import re
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Collection, Iterable, MutableMapping
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
-from ipaddress import IPv6Address, ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Any
 
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from nearkin.errors import InputError
@@ -29,16 +30,9 @@ class Access:
     """The token of a run, and codes that can each be exchanged for it once.
 
     Everyone on the machine can see the address that a browser is started with, as an argument of a
-    program: so it holds a code, which is worthless after its use.
+    program: so it holds a code, which is worthless after its use. ``token`` is that of a server
+    that this one replaces; a new one by default.
 
-    Parameters
-    ----------
-    token : str, optional
-        Token of a server that this one replaces; a new one by default.
-
-
-    Examples
-    --------
     >>> access = Access()
     >>> code = access.new_code()
     >>> access.redeem(code), access.redeem(code), access.opens(access.token)
@@ -87,9 +81,6 @@ class Hosts:
     A foreign page can let a name of its own point to this machine (DNS rebinding); its requests
     then arrive with that name. So only requests to our own names are answered.
 
-
-    Examples
-    --------
     >>> hosts = Hosts(8765, allowed=["hub.example"])
     >>> hosts.accept("localhost:8765"), hosts.accept("localhost.example:8765")
     (True, False)
@@ -114,7 +105,8 @@ class Hosts:
         name, port = _split_port(host)
         if port != str(self.port) and not (port == "" and self.port == 80):
             return False
-        return name in self.names or (self.any_number and _is_number(name))
+        number = _parse_number(name.removeprefix("[").removesuffix("]"))
+        return name in self.names or (self.any_number and number is not None)
 
     def accept_origin(self, origin: str, host: str) -> bool:
         """Whether a request with this Origin and Host header comes from our own page.
@@ -141,13 +133,6 @@ def hosts_of(address: str, port: int, allowed: Collection[str] = ()) -> Hosts:
 def check_names(names: Iterable[str]) -> list[str]:
     """Return names of proxies in lower case; raise if one is no host name.
 
-    Parameters
-    ----------
-    names : iterable of str
-        Such as ``hub.example``, or ``*.hub.example`` for all names that end so.
-
-    Examples
-    --------
     >>> check_names(["Hub.example", "*.proxy.example"])
     ['hub.example', '*.proxy.example']
     """
@@ -168,26 +153,19 @@ def listens_everywhere(address: str) -> bool:
 
 def is_this_machine(address: str) -> bool:
     """Whether an address can only be reached from this machine."""
-    try:
-        return ip_address(address).is_loopback
-    except ValueError:
-        return address.lower() == "localhost"
+    number = _parse_number(address)
+    return address.lower() == "localhost" if number is None else number.is_loopback
 
 
 def in_url(address: str) -> str:
     """Format an address for a URL; one that stands for all interfaces becomes 127.0.0.1.
 
-    Examples
-    --------
     >>> in_url("::1"), in_url("127.0.0.1"), in_url("0.0.0.0")
     ('[::1]', '127.0.0.1', '127.0.0.1')
     """
     if listens_everywhere(address):
         return "127.0.0.1"
-    try:
-        return f"[{address}]" if isinstance(ip_address(address), IPv6Address) else address
-    except ValueError:
-        return address
+    return f"[{address}]" if isinstance(_parse_number(address), IPv6Address) else address
 
 
 def _is_among(host: str, names: Iterable[str]) -> bool:
@@ -208,13 +186,12 @@ def _split_port(host: str) -> tuple[str, str]:
     return (f"{name}]{before}" if bracket else before), port
 
 
-def _is_number(name: str) -> bool:
-    """Whether a host name is an IP address."""
+def _parse_number(name: str) -> IPv4Address | IPv6Address | None:
+    """Return a host name as an IP address; None if it is none."""
     try:
-        ip_address(name.removeprefix("[").removesuffix("]"))
+        return ip_address(name)
     except ValueError:
-        return False
-    return True
+        return None
 
 
 _POLICY = (
@@ -240,13 +217,7 @@ _FRAMES = (
 
 
 def make_headers(allowed: Collection[str] = ()) -> list[tuple[bytes, bytes]]:
-    """Make the security headers of every answer.
-
-    Parameters
-    ----------
-    allowed : collection of str
-        Names of hosts beside this machine whose pages may show ours in a frame.
-    """
+    """Make the security headers of every answer; pages of ``allowed`` hosts may show ours."""
     more = [f"{s}://{name}:*" for name in allowed if name != ANY_NAME for s in ("http", "https")]
     ancestors = " ".join(dict.fromkeys([*_FRAMES, *more]))
     policy = "; ".join([*_POLICY, f"frame-ancestors {ancestors}"])
@@ -275,13 +246,6 @@ class Visitors:
     A connection that sends no complete request in time is closed. If too many without the token
     come, those that have waited longest are closed: a request that is sent at once is answered
     whatever others do. Everything runs on the server's event loop.
-
-    Parameters
-    ----------
-    most_strangers, most : int
-        Connections without the token, and all.
-    patience, patience_with_strangers : float
-        Seconds: until headers are complete, and for an answer to a stranger.
     """
 
     def __init__(
@@ -300,14 +264,17 @@ class Visitors:
     def __len__(self) -> int:
         return len(self._here)
 
+    def __contains__(self, visitor: Visitor) -> bool:
+        return visitor in self._here
+
     def add(self, visitor: Visitor) -> None:
         """Add a connection; if that is too many, close it or another one."""
         self._here[visitor] = None
         strangers = [one for one in self._here if not one.known]
         if len(strangers) > self._most_strangers:
-            min(strangers, key=Visitor.is_busy).turn_out()
+            min(strangers, key=lambda one: one.busy).turn_out()
         elif len(self._here) > self._most:
-            next(one for one in self._here if not one.is_busy()).turn_out()
+            next(one for one in self._here if not one.busy).turn_out()
 
     def remove(self, visitor: Visitor) -> None:
         """Remove a connection, if it is still there."""
@@ -315,94 +282,71 @@ class Visitors:
 
     def protocol(self, **settings: Any) -> asyncio.Protocol:
         """Make the protocol of a new connection; uvicorn calls this."""
-        return _WatchedProtocol(Visitor(self), **settings)
+        return Visitor(self, **settings)
 
 
-class Visitor:
+class Visitor(H11Protocol):
     """A connection, from its beginning to its end or until it becomes a WebSocket.
 
-    Attributes
-    ----------
-    known : bool
-        Whether it has shown the token.
+    It is uvicorn's protocol of it, and is in the state of each request.
     """
 
-    def __init__(self, visitors: Visitors) -> None:
-        self.known = False
+    def __init__(self, visitors: Visitors, *, app_state: dict[str, Any], **settings: Any) -> None:
+        super().__init__(app_state={**app_state, "visitor": self}, **settings)
+        self.known = False  # it has shown the token
+        self.busy = False  # its request is being answered
         self._visitors = visitors
-        self._busy = False  # its request is being answered
-        self._transport: asyncio.Transport | None = None
         self._timer: asyncio.TimerHandle | None = None
 
-    def is_busy(self) -> bool:
-        """Whether a request of the connection is being answered."""
-        return self._busy
-
-    def arrive(self, transport: asyncio.Transport) -> None:
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Note that the connection has been opened."""
-        self._transport = transport
-        self._set_timer(self._visitors.patience)
+        super().connection_made(transport)
         self._visitors.add(self)
+        self._set_timer(self._visitors.patience)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Note that the connection has ended."""
+        self._leave()
+        super().connection_lost(exc)
 
     def ask(self, known: bool, websocket: bool = False) -> None:
         """Note that a request's headers are complete; ``known`` if it has the token."""
         if websocket:  # refused ones are closed at once, and tabs are counted by themselves
-            self.leave()
+            self._leave()
             return
-        self._busy = True
+        self.busy = True
         self.known = self.known or known
         self._set_timer(None if self.known else self._visitors.patience_with_strangers)
 
     def note_answered(self) -> None:
         """Note that a request has been answered; another may follow."""
-        self._busy = False
+        self.busy = False
         self._set_timer(self._visitors.patience)
-
-    def leave(self) -> None:
-        """Note that the connection has ended; calling it twice does no harm."""
-        self._transport = None
-        self._set_timer(None)
-        self._visitors.remove(self)
 
     def turn_out(self) -> None:
         """Close the connection at once, whether or not what was sent has been read."""
-        if self._transport is not None:
-            self._transport.abort()
-        self.leave()
+        self.transport.abort()
+        self._leave()
+
+    def _leave(self) -> None:
+        """Note that the connection is over, or another's matter; twice does no harm."""
+        self._visitors.remove(self)
+        self._set_timer(None)
 
     def _give_up(self) -> None:
         """Close the connection after its time; with the token, once it has read what was sent."""
-        if self.known and self._transport is not None:
-            self._transport.close()
+        if self.known:
+            self.transport.close()
         else:
             self.turn_out()
 
     def _set_timer(self, seconds: float | None) -> None:
-        """Close the connection in some seconds, or not at all with None."""
+        """Close the connection in some seconds if it is still there, or not at all with None."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        if seconds is not None and self._transport is not None:
-            loop = asyncio.get_running_loop()
-            self._timer = loop.call_later(seconds, self._give_up)
-
-
-class _WatchedProtocol(H11Protocol):
-    """Uvicorn's protocol of a connection, whose visitor is in the state of each request."""
-
-    def __init__(self, visitor: Visitor, *, app_state: dict[str, Any], **settings: Any) -> None:
-        super().__init__(app_state={**app_state, "visitor": visitor}, **settings)
-        self._visitor = visitor
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Tell the visitor that its connection is open."""
-        super().connection_made(transport)
-        self._visitor.arrive(transport)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Tell the visitor that its connection has ended."""
-        self._visitor.leave()
-        super().connection_lost(exc)
+        if seconds is not None and self in self._visitors:
+            self._timer = asyncio.get_running_loop().call_later(seconds, self._give_up)
 
 
 # Records in a minute. One with a traceback has about 2 kB.
@@ -449,13 +393,6 @@ def log_few_errors(loop: asyncio.AbstractEventLoop) -> None:
     loop.set_exception_handler(note)
 
 
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
-Headers = list[tuple[bytes, bytes]]
-
 # Bytes of a request's body. Two groups of all rows that are ever shown have about 3 million.
 MOST_BYTES = 2**22
 # A body that is too large is read to its end up to here, so that its sender hears why.
@@ -480,18 +417,11 @@ class Guard:
     in an address, which histories and lists of downloads keep. ``POST /api/token`` returns the
     token for a code in the header ``X-Nearkin-Code``. Bodies are read here, with the token only, up
     to a limit of bytes and of time. No header ever allows another page to read an answer.
-
-    Parameters
-    ----------
-    most_bytes : int
-        Largest size of a body.
-    patience : float
-        Seconds for a body to arrive.
     """
 
     def __init__(
         self,
-        app: App,
+        app: ASGIApp,
         access: Access,
         hosts: Hosts,
         most_bytes: int = MOST_BYTES,
@@ -510,7 +440,7 @@ class Guard:
             await self._app(scope, receive, send)
             return
         known = self._knows_token(scope)
-        send = _notify_visitor(scope, _add_headers(scope, send, self._headers), known)
+        send = _notify_visitor(scope, self._add_headers(scope, send), known)
         refusal = self._refusal(scope, known)
         if refusal is not None:
             await _refuse(scope, send, *refusal)
@@ -524,7 +454,7 @@ class Guard:
         if scope["type"] == "http":
             heard = [(n, v) for n, v in scope["headers"] if n not in _NOT_HEARD]
             scope = {**scope, "headers": heard}
-            if known and _has_body(scope):
+            if known and any(n in (b"content-length", b"transfer-encoding") for n, _ in heard):
                 try:
                     async with asyncio.timeout(self._patience):
                         body = await self._body(scope, receive)
@@ -543,7 +473,7 @@ class Guard:
         """Answer a request for the token with the token, if its code is valid."""
         code = _headers(scope, b"x-nearkin-code")
         if len(code) == 1 and self._access.redeem(code[0]):
-            await _say(send, 200, b"application/json", {"token": self._access.token})
+            await _say(send, 200, b"application/json", json.dumps({"token": self._access.token}))
         else:
             said = (
                 "The address has been used before, or is too old: open the one that the studio has "
@@ -622,6 +552,22 @@ class Guard:
                 parts.append(part)
         return None if n_bytes > self._most_bytes else b"".join(parts)
 
+    def _add_headers(self, scope: Scope, send: Send) -> Send:
+        """Return a ``send`` that adds the security headers to every answer."""
+        if scope["type"] != "http":
+            return send
+        added = self._headers if _is_public(scope) else [*self._headers, _FRESH]
+        names = {name for name, _ in added}
+
+        async def send_protected(message: Message) -> None:
+            """Send a message, with the headers added to the first of an answer."""
+            if message["type"] == "http.response.start":
+                kept = [(n, v) for n, v in message.get("headers", []) if n.lower() not in names]
+                message = {**message, "headers": [*kept, *added]}
+            await send(message)
+
+        return send_protected
+
 
 def _is_public(scope: Scope) -> bool:
     """Whether a request is for a script or style of the page, the same for everyone."""
@@ -645,11 +591,6 @@ def _asks_for_token(scope: Scope) -> bool:
 def _headers(scope: Scope, name: bytes) -> list[str]:
     """Values of a header of a request."""
     return [value.decode("latin-1") for key, value in scope["headers"] if key == name]
-
-
-def _has_body(scope: Scope) -> bool:
-    """Whether a request has a body, by its headers."""
-    return any(key in (b"content-length", b"transfer-encoding") for key, _ in scope["headers"])
 
 
 def _replay_body(body: bytes, receive: Receive) -> Receive:
@@ -679,24 +620,6 @@ def _notify_visitor(scope: Scope, send: Send, known: bool) -> Send:
     return send_noting_the_end
 
 
-def _add_headers(scope: Scope, send: Send, headers: Headers) -> Send:
-    """Return a ``send`` that adds the security headers to every answer."""
-    if scope["type"] != "http":
-        return send
-    public = _is_public(scope)
-
-    async def send_protected(message: Message) -> None:
-        """Send a message, with the headers added to the first of an answer."""
-        if message["type"] == "http.response.start":
-            added = headers if public else [*headers, _FRESH]
-            names = {name for name, _ in added}
-            kept = [(n, v) for n, v in message.get("headers", []) if n.lower() not in names]
-            message = {**message, "headers": [*kept, *added]}
-        await send(message)
-
-    return send_protected
-
-
 async def _refuse(
     scope: Scope, send: Send, status: int, sentence: str, close: bool = False
 ) -> None:
@@ -706,14 +629,12 @@ async def _refuse(
     elif scope["path"] == "/":
         await _say(send, status, b"text/html; charset=utf-8", plain_page(sentence), close)
     else:
-        await _say(send, status, b"application/json", {"message": sentence}, close)
+        await _say(send, status, b"application/json", json.dumps({"message": sentence}), close)
 
 
-async def _say(
-    send: Send, status: int, kind: bytes, content: str | dict[str, str], close: bool = False
-) -> None:
+async def _say(send: Send, status: int, kind: bytes, content: str, close: bool = False) -> None:
     """Send a whole answer of the media type ``kind``."""
-    body = (content if isinstance(content, str) else json.dumps(content)).encode()
+    body = content.encode()
     headers = [(b"content-type", kind), (b"content-length", str(len(body)).encode())]
     if close:
         headers.append((b"connection", b"close"))

@@ -13,13 +13,13 @@ from contextlib import ExitStack, contextmanager, suppress
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
+import uvicorn
+
 from nearkin.errors import InputError
-from nearkin.studio.server.security import hosts_of, in_url
+from nearkin.studio.server.security import Access, Visitors, hosts_of, in_url
 
 if TYPE_CHECKING:
     from nearkin.studio.lesson import Lesson
-    from nearkin.studio.server.security import Visitors
-
 
 THIS_MACHINE = "127.0.0.1"
 PORT = 8765
@@ -102,33 +102,13 @@ def _handle_signal(name: str, handler: Callable[[int, FrameType | None], None]) 
 
 
 class Serving:
-    """A server of a lesson at an address, in this thread or one of its own.
+    """A server of a lesson, which it closes at the end, in this thread or one of its own.
 
-    Parameters
-    ----------
-    lesson : Lesson
-        It is closed at the end.
-    address : str, default="127.0.0.1"
-    port : int, optional
-        The first free one from 8765 on by default; 0 for any free one.
-    token : str, optional
-        Token of a server that this one replaces; a new one by default.
-    visitors : Visitors, optional
-        Limits of connections other than usual.
-    allowed : collection of str
-        Names of proxies that may pass requests on, see
-        :func:`nearkin.studio.server.security.check_names`.
-
-    Attributes
-    ----------
-    url : str
-        Address of the page, with the token, for people.
-    token : str
-
-    Raises
-    ------
-    AddressError
-        If the address or port cannot be listened on.
+    Without a ``port`` it takes the first free one from 8765 on, and with 0 any free one; the
+    ``token`` is that of a server that this one replaces, or a new one. ``visitors`` has limits of
+    connections other than usual, and ``allowed`` names of proxies that may pass requests on, see
+    :func:`nearkin.studio.server.security.check_names`. Raises AddressError if the address or port
+    cannot be listened on.
     """
 
     def __init__(
@@ -141,16 +121,14 @@ class Serving:
         visitors: Visitors | None = None,
         allowed: Collection[str] = (),
     ) -> None:
-        import uvicorn
-
         from nearkin.studio.server.app import make_app
-        from nearkin.studio.server.security import Access, Visitors
 
         self._socket = listening_socket(address, port)
         self.port = int(self._socket.getsockname()[1])
         self._access = Access(token)
         self.token = self._access.token
         self._home = f"http://{in_url(address)}:{self.port}/"
+        # For people.
         self.url = f"{self._home}?token={self.token}"
         self.app = make_app(lesson, self._access, hosts_of(address, self.port, allowed))
         settings: dict[str, Any] = {
@@ -168,8 +146,7 @@ class Serving:
             "lifespan": "on",
         }
         end, waiting_room = self._end, self._socket
-        self._signals: list[int] = []
-        came = self._signals
+        came = self._signals = list[int]()
 
         class Server(uvicorn.Server):
             async def main_loop(self) -> None:
@@ -213,18 +190,14 @@ class Serving:
             # own once it runs, and hands on to these what they were told.
             with ExitStack() as stack:
                 for name in ("SIGINT", "SIGTERM", "SIGHUP"):
-                    stack.enter_context(_handle_signal(name, self._note_signal))
+                    handler = _handle_signal(name, lambda number, _: self._signals.append(number))
+                    stack.enter_context(handler)
                 self._server.run(sockets=[self._socket])
         finally:
             self._end()
         with suppress(KeyboardInterrupt):
             for number in self._signals[:1]:
                 signal.raise_signal(number)
-
-    def _note_signal(self, number: int, frame: FrameType | None) -> None:
-        """Remember a signal, to raise it again at the end."""
-        del frame
-        self._signals.append(number)
 
     def start(self) -> None:
         """Serve in a thread, until :meth:`close`."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import secrets
 import threading
@@ -11,8 +10,9 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from nearkin.studio.events import LONGEST_NAME
 from nearkin.studio.server.encoding import as_json, encode_layout
@@ -27,64 +27,45 @@ _LONGEST_PAUSE = 0.5
 _LOG = logging.getLogger(__name__)
 
 
-class Worker:
+class Worker(threading.Thread):
     """A thread that runs one job on request; requests during a run lead to one more run.
 
-    Parameters
-    ----------
-    on_error : callable
-        Called with what the job raises. The thread goes on.
+    ``on_error`` is called with what the job raises, and the thread goes on.
     """
 
     def __init__(
         self, job: Callable[[], None], on_error: Callable[[Exception], None], name: str
     ) -> None:
+        super().__init__(name=name, daemon=True)
         self._job, self._on_error = job, on_error
-        self._apply_change = threading.Condition()
-        self._wanted = self._ending = False
-        self._thread = threading.Thread(target=self._work, name=name, daemon=True)
-
-    def start(self) -> None:
-        """Start the thread that waits for work."""
-        self._thread.start()
+        self._wishes = threading.Condition()
+        self._wanted = False
+        self.is_ending = False  # so a long job may stop early
 
     def want(self) -> None:
         """Request a run of the job that begins after this moment."""
-        with self._apply_change:
+        with self._wishes:
             self._wanted = True
-            self._apply_change.notify()
+            self._wishes.notify()
 
     def stop(self) -> None:
         """End the thread after the present run, without waiting for it."""
-        with self._apply_change:
-            self._ending = True
-            self._apply_change.notify()
+        with self._wishes:
+            self.is_ending = True
+            self._wishes.notify()
 
-    @property
-    def is_ending(self) -> bool:
-        """Whether the thread is to end, so that a long job may stop early."""
-        return self._ending
-
-    def join(self, seconds: float) -> bool:
-        """Wait at most some seconds for the thread to end; return whether it has."""
-        if self._thread.ident is not None:
-            self._thread.join(seconds)
-        return not self._thread.is_alive()
-
-    def _work(self) -> None:
-        """Run the job on each request until the end: the thread's loop."""
-        while self._wait_for_wish():
+    def run(self) -> None:
+        """Run the job on each request until the end."""
+        while True:
+            with self._wishes:
+                self._wishes.wait_for(lambda: self._wanted or self.is_ending)
+                self._wanted = False
+            if self.is_ending:
+                return
             try:
                 self._job()
             except Exception as error:  # whatever it is, the next wish may fare better
                 self._on_error(error)
-
-    def _wait_for_wish(self) -> bool:
-        """Wait for a request; return False if the thread is to end instead."""
-        with self._apply_change:
-            self._apply_change.wait_for(lambda: self._wanted or self._ending)
-            self._wanted = False
-            return not self._ending
 
 
 class Refits:
@@ -95,12 +76,9 @@ class Refits:
     without maps after the layout, a report begins in a third thread, and pauses while the next
     layout is learned. A fourth thread makes reviews, once somebody wants to see them.
 
-    Parameters
-    ----------
-    tell : callable
-        Called in another thread with "layout", "map", "report" or "review" and the result of
-        :meth:`Lesson.place`, :meth:`Lesson.arrange`, :meth:`Lesson.report` or
-        :meth:`Lesson.review`; with "problem" and ``message``, a sentence, if one of them raises.
+    ``tell`` is called in these threads with "layout", "map", "report" or "review" and the result of
+    :meth:`Lesson.place`, :meth:`Lesson.arrange`, :meth:`Lesson.report` or :meth:`Lesson.review`;
+    with "problem" and ``message``, a sentence, if one of them raises.
     """
 
     def __init__(self, lesson: Lesson, tell: Callable[[str, Mapping[str, Any]], None]) -> None:
@@ -111,6 +89,7 @@ class Refits:
         self._arranging = Worker(self._arrange, self._tell_failure, "nearkin-maps")
         self._reporting = Worker(self._report, self._tell_failure, "nearkin-reports")
         self._reviewing = Worker(self._review, self._tell_failure, "nearkin-reviews")
+        self._workers = self._placing, self._arranging, self._reporting, self._reviewing
 
     def start(self) -> None:
         """Start the threads, with a first layout and report."""
@@ -142,18 +121,15 @@ class Refits:
             self._arranging.want()
         self._is_mapped = wanted
 
-    @property
-    def _workers(self) -> tuple[Worker, ...]:
-        """The four threads."""
-        return self._placing, self._arranging, self._reporting, self._reviewing
-
     def stop(self, patience: float = 10.0) -> bool:
         """End all threads; return whether they have ended within ``patience`` seconds."""
         end = time.monotonic() + patience
         for worker in self._workers:
             worker.stop()
-        ended = [worker.join(max(0.0, end - time.monotonic())) for worker in self._workers]
-        return all(ended)
+        started = [worker for worker in self._workers if worker.ident is not None]
+        for worker in started:
+            worker.join(max(0.0, end - time.monotonic()))
+        return not any(worker.is_alive() for worker in started)
 
     def _place(self) -> None:
         """Learn the layout, hand it on, and request what follows it: a thread's job."""
@@ -216,15 +192,10 @@ class Mailbox:
 
     A message holds all there is to say of its kind, so it replaces the one before. However slow a
     tab is, at most one message of each kind waits.
-
-    Attributes
-    ----------
-    follows : {"axes", "neighbors"}
-        Which of the two maps the tab shows.
     """
 
     def __init__(self) -> None:
-        self.follows = "axes"
+        self.follows = "axes"  # which of the two maps the tab shows, one of CHOICES
         self._waiting: dict[str, Message | None] = {}
         self._kinds: set[str] = set()  # that there have been
         self._filled = asyncio.Event()
@@ -293,10 +264,8 @@ class Live:
         """Send a message to all tabs, or those that show the map ``to``; from any thread."""
         loop = self._loop
         if loop is not None:
-            try:
+            with suppress(RuntimeError):  # it has just been closed, and with it all tabs
                 loop.call_soon_threadsafe(self._tell, kind, message, to)
-            except RuntimeError:  # it has just been closed, and with it all tabs
-                return
 
     def _tell(self, kind: str, message: Message, to: str | None) -> None:
         """Put a message in the mailboxes, on the event loop."""
@@ -310,13 +279,19 @@ _LONGEST_ID = 40
 _LONGEST = 1000
 
 
-@dataclass(frozen=True)
-class Person:
+class Person(BaseModel):
     """Someone who answers: by name, or whoever uses a browser."""
 
+    model_config = ConfigDict(frozen=True)
     # Id of the browser; all its tabs are one person.
-    browser: str
-    name: str | None
+    browser: Annotated[str, Field(min_length=1, max_length=_LONGEST_ID)]
+    name: str | None = None
+
+    @field_validator("name")
+    @classmethod
+    def _shorten_name(cls, name: str | None) -> str | None:
+        """Leave out blanks around a name, and what is too long; None if nothing is left."""
+        return (name or "").strip()[:LONGEST_NAME] or None
 
     @property
     def key(self) -> str:
@@ -327,27 +302,14 @@ class Person:
 def read_person(text: str) -> Person | None:
     """Decode the message by which a tab names its person; None if it is no such message.
 
-    Examples
-    --------
     >>> read_person('{"browser": "b1", "name": " Ann "}')
     Person(browser='b1', name='Ann')
     >>> read_person("ping")
     """
-    if len(text) > _LONGEST:
-        return None
     try:
-        said = json.loads(text)
-    except (ValueError, RecursionError):
+        return Person.model_validate_json(text) if len(text) <= _LONGEST else None
+    except ValidationError:
         return None
-    if not isinstance(said, dict):
-        return None
-    browser, name = said.get("browser"), said.get("name")
-    if not isinstance(browser, str) or not 0 < len(browser) <= _LONGEST_ID:
-        return None
-    if name is not None and not isinstance(name, str):
-        return None
-    name = None if name is None else name.strip()[:LONGEST_NAME]
-    return Person(browser, name or None)
 
 
 # Pictures that are opened at once; each may take as much memory as a large one has pixels.
@@ -360,24 +322,17 @@ class Room:
     """A lesson with its threads and tabs, shared by all routes.
 
     One thread applies changes, one after the other; each is in the journal before its reply goes
-    out. Learning runs in threads of their own, whose results go to every tab. Two
-    more threads read pictures.
-
-    Attributes
-    ----------
-    lesson : Lesson
-    live : Live
-    run : str
-        Random id of this run: versions of another run of the same data may be lower.
-    report, review : mapping or None
-        The last of each.
+    out. Learning runs in threads of their own, whose results go to every tab. Two more threads read
+    pictures.
     """
 
     def __init__(self, lesson: Lesson) -> None:
         self.lesson = lesson
         self.live = Live()
+        # Versions of another run of the same data may be lower.
         self.run = secrets.token_hex(8)
         self._people: dict[Mailbox, Person] = {}  # as far as tabs have said whose they are
+        # The last of each.
         self.report: Mapping[str, Any] | None = None
         self.review: Mapping[str, Any] | None = None
         self._map: bytes | None = None
@@ -452,7 +407,7 @@ class Room:
 
     def _tell_people(self) -> None:
         """Send all tabs the list of people."""
-        everybody = {person.key: asdict(person) for person in self._people.values()}
+        everybody = {person.key: person.model_dump() for person in self._people.values()}
         self.live.tell("people", _encode_message("people", {"people": list(everybody.values())}))
 
     async def image(self, row: int, side: int) -> Image | str:
@@ -522,10 +477,6 @@ class Sessions:
     """The room of the lesson that is taught now; where other columns are chosen, another opens.
 
     Tabs are disconnected then, and find the new room when they connect again.
-
-    Attributes
-    ----------
-    room : Room
     """
 
     def __init__(self, lesson: Lesson) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from nearkin.datasets import make_records
 from tests.studio.server.browser.watched import expect
+from tests.waiting import until
 
 N = 120
 TABLE, PERSON = make_records(N, random_state=1)
@@ -64,7 +65,8 @@ def answered_by_keys(tab, people):
     tab.press("z")
     tab.shows_answers(1)
     assert tab.question() == second
-    # All of it is there for whoever comes later, in the same words.
+    # All of it is there for whoever comes later, in the same words, once it is reviewed.
+    until(lambda: people.get("/api/review")["version"] == people.state()["version"])
     tab.reload()
     tab.shows_answers(1)
     expect(tab.part("chooser")).to_be_hidden()
