@@ -78,8 +78,10 @@ def test_answers_to_a_review_of_doubtful_pairs_do_no_harm(people):
     before = quality(matcher.duplicates().labels, person)
     asked = matcher.review(60)[0]
     found = matcher.teach(told(asked, person[asked[:, 0]] == person[asked[:, 1]], 400)).duplicates()
-    assert quality(found.labels, person)["f1"] > before["f1"] - 0.02
-    assert found.precision.more > 0
+    after = quality(found.labels, person)
+    assert after["f1"] > before["f1"] - 0.02
+    assert found.precision.more or found.precision.low <= after["precision"]
+    assert found.recall.more or found.recall.low <= after["recall"]
 
 
 def test_one_wrong_answer_of_fifty_costs_next_to_nothing(people):

@@ -140,7 +140,6 @@ def test_forged_parts_are_refused(fitted):
     for part, change in [
         (plan.columns[0], {"parts": ("letters", "spells", "rarity", "missing")}),
         (plan.columns[0], {"counts": np.ones(3)}),
-        (plan, {"crossed": [(0, 99)]}),
         (matching.agreement, {"same": np.ones((7, 2))}),
     ]:
         with pytest.raises(nk.StorageError):
@@ -242,7 +241,6 @@ def test_given_name_and_surname_exchanged():
     turned = {**table, "given_name": family[:15], "surname": given[:15]}
     both = {name: [*table[name], *values[:15]] for name, values in turned.items()}
     matcher = nk.RecordMatcher(kinds=kinds, random_state=0).fit(both)
-    assert "given_name and surname: swapped" in matcher.comparisons_.names
     whole = [i for i in range(15) if given[i] and family[i]]
     chance = matcher.chance_of_pairs([(i, 120 + i) for i in whole])
     assert (chance > 0.5).mean() > 0.9

@@ -37,35 +37,17 @@ _ABSENT = 3.0
 
 
 def group_records(
-    n_records: int,
-    pairs: Ints,
-    log_odds: Doubles,
-    must_link: Ints,
-    cannot_link: Ints,
+    n_records: int, pairs: Ints, log_odds: Doubles, must_link: Ints, cannot_link: Ints,
     copies: Ints | None = None,
-) -> Ints:
+) -> Ints:  # fmt: skip
     """Number the things that records are of, by average linkage.
 
     A record joins a group by the mean over its pairs with all of the group that were compared, so
     that neither its weakest pair keeps it out nor a single strong one lets it in.
 
-    Parameters
-    ----------
-    n_records : int
-    pairs : int ndarray of shape (k, 2)
-        Each once.
-    log_odds : ndarray of shape (k,)
-        Of being the same.
-    must_link, cannot_link : int ndarray of shape (l, 2)
-        What is known. Cannot-links are kept; of must-links that contradict them by a chain those
-        that come later.
-    copies : int ndarray of shape (c, 2), optional
-        Records that are equal to others, which count as one with these.
-
-    Returns
-    -------
-    int ndarray of shape (n_records,)
-        From 0, in the order of first records.
+    Cannot-links are kept; of must-links that contradict them by a chain, those that come later are
+    not. Of two ``copies``, equal records, the second counts for nothing beside the first. Groups
+    are numbered from 0 in the order of their first records.
 
     Notes
     -----
@@ -181,22 +163,9 @@ def _best_of_both(ends: Ints, means: Doubles, n: int) -> Mask:
 def one_to_one(pairs: Ints, log_odds: Doubles) -> Mask:
     """Choose pairs so that no record is in two, and the sum of their log-odds is the largest.
 
-    Parameters
-    ----------
-    pairs : int ndarray of shape (k, 2)
-        A row of the left and one of the right table; each pair once.
-    log_odds : ndarray of shape (k,)
-
-    Returns
-    -------
-    bool ndarray of shape (k,)
-        Only pairs with log-odds above 0 are chosen.
-
-    Notes
-    -----
-    Pairs whose records are in no other are chosen at once; the others are an assignment problem, in
-    which each record may also stay alone, solved by shortest augmenting paths on the sparse graph
-    (R. Jonker and A. Volgenant, 1987).
+    Only pairs with log-odds above 0 are chosen. Those whose records are in no other are chosen at
+    once; the others are an assignment problem, in which each record may also stay alone, solved by
+    shortest augmenting paths on the sparse graph (R. Jonker and A. Volgenant, 1987).
     """
     chosen = np.zeros(len(pairs), dtype=bool)
     worth = np.flatnonzero(log_odds > 0)
@@ -253,19 +222,11 @@ _WIDEST = 0.35
 
 
 class MatchFigures(NamedTuple):
-    """Figures that can be expected, each with its interval.
-
-    Attributes
-    ----------
-    precision, recall : Figure
-        Of the pairs that are called the same.
-    candidate_recall : Figure
-        Share of the pairs that are the same which are candidates.
-    """
+    """Figures that can be expected of the pairs that are called the same."""
 
     precision: Figure
     recall: Figure
-    candidate_recall: Figure
+    candidate_recall: Figure  # share of the pairs that are the same which are candidates
 
 
 def check_numbers(pairs: Ints) -> Doubles:
@@ -311,30 +272,15 @@ def answered_checks(listed: Ints, answered: Mask) -> Ints:
 
 
 class Cell(NamedTuple):
-    """Candidates of a part that are called the same, or of which none is.
-
-    Attributes
-    ----------
-    called : bool
-    size : float
-        How many pairs there are.
-    compared : float
-        The share of them that are candidates: others are within groups.
-    likely : float
-        The share of them that is the same, by their scores.
-    right, wrong : float
-        Checks that are the same, and that are not.
-    known_same, known_different : float
-        All answers.
-    """
+    """Candidates of a part that are called the same, or of which none is."""
 
     called: bool
-    size: float
-    compared: float
-    likely: float
-    right: float
-    wrong: float
-    known_same: float
+    size: float  # how many pairs there are
+    compared: float  # the share of them that are candidates: others are within groups
+    likely: float  # the share of them that is the same, by their scores
+    right: float  # checks that are the same
+    wrong: float  # and that are not
+    known_same: float  # all answers
     known_different: float
 
 
@@ -343,14 +289,7 @@ def estimate_figures(
 ) -> tuple[IntervalEstimate, IntervalEstimate, IntervalEstimate]:
     """Precision and recall of the pairs that are called the same, and recall of candidates.
 
-    All go by checks, which are drawn at random.
-
-    Parameters
-    ----------
-    cells : list of Cell
-    missed : IntervalEstimate
-        Pairs that are the same and were never met.
-    seed : int
+    All go by checks, which are drawn at random; ``missed`` are pairs that were never met.
     """
     rng = np.random.RandomState(seed)
     right, lost, met = np.zeros(_N_DRAWS), np.zeros(_N_DRAWS), np.zeros(_N_DRAWS)
@@ -411,21 +350,12 @@ _LEAST_ODDS, _SHIFT_SPREAD = 4.0, 3.0
 
 @dataclass(frozen=True)
 class JudgedTable:
-    """Candidates with what a model, and answers, say of them.
-
-    Attributes
-    ----------
-    matching : Matching
-    work : Work
-    known : Answered
-    doubt : ndarray of shape (a,)
-        The chance that each answer is wrong; one that likely is, is not followed.
-    """
+    """Candidates with what a model, and answers, say of them."""
 
     matching: Matching
     work: Work
     known: Answered
-    doubt: Doubles
+    doubt: Doubles  # the chance that each answer is wrong; one that likely is, is not followed
 
     @property
     def doubted(self) -> Mask:
@@ -507,13 +437,9 @@ class JudgedTable:
         return np.where(count, total / np.maximum(count, 1), 1.0)
 
     def neighbors(self, n_neighbors: int) -> tuple[Ints, Doubles]:
-        """The likeliest others of each record; of each of the left, those of the right table.
+        """The likeliest others of each record, −1 where there are no more, and their chances.
 
-        Returns
-        -------
-        rows : int ndarray of shape (n, n_neighbors)
-            −1 where there are no more.
-        chance : ndarray of shape (n, n_neighbors)
+        Of two tables, those of the right one for each record of the left.
         """
         n, first = self.work.candidates.n_records, 0
         ends, which = np.concatenate([self.pairs, self.pairs[:, ::-1]]), np.arange(len(self.pairs))
@@ -730,13 +656,7 @@ def doubt_answers(judged: JudgedTable, odds: Doubles) -> Doubles:
     """The chance that each answer is wrong, by other answers and the groups of their records.
 
     Of a pair said to differ these are the groups that it holds apart; of one said to be the same
-    those that are found without answers.
-
-    Parameters
-    ----------
-    judged : JudgedTable
-    odds : ndarray of shape (a,)
-        Log-odds of the answered pairs by what was learned from the others.
+    those that are found without answers. ``odds`` are by what was learned from other answers.
     """
     known, rate = judged.known, max(judged.matching.error_rate, _LEAST_RATE)
     if not len(known.same):
@@ -782,19 +702,6 @@ def doubtful_first(pairs: Ints, chance: Doubles, labels: Ints) -> Ints:
     The answer that goes against the groups has a chance, and moves a number of pairs: all between
     two groups that would become one; or those of a record with the rest of its group, which would
     fall apart.
-
-    Parameters
-    ----------
-    pairs : int ndarray of shape (k, 2)
-    chance : ndarray of shape (k,)
-        To be the same.
-    labels : int ndarray of shape (n,)
-        The group of each record.
-
-    Returns
-    -------
-    int ndarray of shape (k,)
-        Numbers of pairs.
     """
     size = np.bincount(labels)
     a, b = labels[pairs].T

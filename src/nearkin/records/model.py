@@ -62,21 +62,12 @@ _LESS_OFTEN, _SOME_MATCHES, _FEW_VALUES = 0.5, 10.0, 0.02
 @stored(same=floats("c l"), by_chance=floats("c l"), prior=real, set_aside=list_of(text))
 @dataclass(frozen=True)
 class Agreement:
-    """How often each column agrees at each level.
+    """How often each of c columns agrees at each of 11 levels."""
 
-    Attributes
-    ----------
-    same, by_chance : ndarray of shape (c, 11)
-        Shares among matches and among any two records.
-    prior : float
-        Log-odds of any two records to be the same.
-    set_aside : list of str
-        Columns that say where records are from, and nothing of what they are.
-    """
-
-    same: Doubles
-    by_chance: Doubles
-    prior: float
+    same: Doubles  # shares among matches, of shape (c, 11)
+    by_chance: Doubles  # and among any two records
+    prior: float  # log-odds of any two records to be the same
+    # Columns that say where records are from, and nothing of what they are.
     set_aside: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -126,15 +117,8 @@ def find_agreement(
 
     How two records agree by chance is counted from random pairs, so that the search for matches
     among candidates, by expectation and maximisation, cannot take another kind of pairs for
-    them. Nothing is supposed of how many matches there are.
-
-    Parameters
-    ----------
-    compared : float32 ndarray of shape (k, d)
-        Candidates, or a sample of them, which are this ``share`` of all.
-    at_random : float32 ndarray of shape (r, d)
-    n_pairs : float
-        Pairs of records that there are.
+    them. Nothing is supposed of how many matches there are. ``compared`` is this ``share`` of all
+    candidates, and there are ``n_pairs`` pairs of records.
     """
     by_chance = _level_shares(agreements(plan, at_random), np.ones(len(at_random)), 1 / N_LEVELS)
     few = {c.name for c, often in zip(plan.columns, by_chance[:, -1], strict=True)
@@ -153,18 +137,15 @@ def _climb(
     aside: list[str],
 ) -> Agreement:  # fmt: skip
     alike = agreements(plan, compared)
-    found = Agreement(
-        np.tile(_USUAL, (len(plan.columns), 1)), by_chance, -np.log(max(n_pairs, 2)) / 2, aside
-    )
+    usual = np.tile(_USUAL, (len(plan.columns), 1))
+    found = Agreement(usual, by_chance, -np.log(max(n_pairs, 2)) / 2, aside)
     for _ in range(_ROUNDS):
         likely = expit(found.prior + found.log_odds(plan, compared).sum(axis=1))
         matches = min(max(likely.sum() / max(share, 1e-9), 0.5), n_pairs / 2)
         prior = float(np.log(matches / max(n_pairs - matches, 0.5)))
-        before, found = (
-            found,
-            replace(found, same=_level_shares(alike, likely, _USUAL), prior=prior),
-        )
-        if np.abs(np.log(found.same / before.same)).max(initial=0) < _SETTLED:
+        before = found.same
+        found = replace(found, same=_level_shares(alike, likely, _USUAL), prior=prior)
+        if np.abs(np.log(found.same / before)).max(initial=0) < _SETTLED:
             break
     return found
 
@@ -233,25 +214,13 @@ def column_features(part: Table32, alike: Table32) -> Table32:
 )
 @dataclass(frozen=True)
 class Matching:
-    """What comparisons say of a pair: a sum of log-odds by column.
+    """What comparisons say of a pair: a sum of log-odds by column."""
 
-    Attributes
-    ----------
-    agreement : Agreement
-        What is known without answers.
-    weights : ndarray of shape (f,)
-        Of the features of all columns.
-    trust, offset : float
-        By how much the agreement counts, and what is added.
-    error_rate : float
-        Share of answers that are wrong.
-    """
-
-    agreement: Agreement
-    weights: Doubles
-    trust: float = 1.0
+    agreement: Agreement  # what is known without answers
+    weights: Doubles  # of the features of all columns
+    trust: float = 1.0  # by how much the agreement counts
     offset: float = 0.0
-    error_rate: float = 0.0
+    error_rate: float = 0.0  # share of answers that are wrong
 
     @property
     def base(self) -> float:
@@ -324,23 +293,11 @@ def learn_matching(
 ) -> tuple[Matching, Doubles]:
     """Learn from answers, beside what is known without them.
 
-    Parameters
-    ----------
-    compared : float32 ndarray of shape (k, d)
-        Candidates, or a sample of them.
-    at_random : float32 ndarray of shape (r, d)
-        Random pairs, which differ: they are learned from where "same" is said more often.
-    answered, same : ndarray of shape (a, d) and (a,)
-        Answered pairs, and the share of answers that say that they are the same.
-    seed : int
-    by_kind : bool
-        Whether answers may have been drawn by what they are, so that their shares tell nothing.
-
-    Returns
-    -------
-    Matching
-    ndarray of shape (a,)
-        Log-odds of the answered pairs by what was learned from the others.
+    ``compared`` are candidates, or a sample of them; ``at_random`` are random pairs, which differ
+    and are learned from where "same" is said more often; ``same`` is the share of answers to each
+    answered pair that say so; ``by_kind`` tells whether answers may have been drawn by what they
+    are, so that their shares say nothing. Also returned are log-odds of the answered pairs by what
+    was learned from the others.
     """
     known = without_answers(plan, agreement)
     if not len(same):
@@ -434,8 +391,8 @@ def _climb_with_rate(lesson: Lesson, rising: Mask, rate: float, start: Doubles) 
     """Logistic regression with answers of which some are wrong, and weights that are not negative.
 
     The objective is the sum of minus log p, where an answer is "same" with the chance
-    r + (1 − 2r) σ(z); of what is remembered without answers r is 0. Around it are normal
-    distributions of weights, trust and offset. Where answers were drawn by what they are, the
+    r + (1 − 2r) σ(z); of random pairs r is 0. Around it are normal distributions of weights,
+    trust and offset. Where answers were drawn by what they are, the
     chance of each is divided by that of such an answer to any candidate, as in case-control
     studies, so that it does not matter how many there are of each kind.
     """
@@ -492,27 +449,14 @@ _WITHIN_FEW, _WITHIN_MANY, _FEW_RECORDS = 40, 10, 20_000
 
 @dataclass(frozen=True)
 class Work:
-    """A table and its candidates, ready to be compared.
-
-    Attributes
-    ----------
-    plan : Comparisons
-    columns : list of Column
-    candidates : Candidates
-    table : list of Prepared
-    side : bool ndarray of shape (n,) or None
-        Which of two tables each record is from.
-    before : ndarray of shape (k,)
-        Score of each candidate without answers.
-    is_early : bool ndarray of shape (k,)
-        Which candidates were found without answers.
-    """
+    """A table and its candidates, ready to be compared."""
 
     plan: Comparisons
     columns: list[Column]
     candidates: Candidates
     table: list[Prepared]
-    side: Mask | None
+    side: Mask | None  # which of two tables each record is from
+    # Of each candidate the score without answers, and whether it was found without any.
     before: Doubles = field(default_factory=lambda: np.zeros(0))
     is_early: Mask = field(default_factory=lambda: np.zeros(0, dtype=bool))
 
@@ -543,29 +487,20 @@ class Work:
 
 @dataclass(frozen=True)
 class Answered:
-    """Pairs whose answer is known.
-
-    Attributes
-    ----------
-    pairs : int ndarray of shape (a, 2)
-        Each once.
-    same : ndarray of shape (a,)
-        Share of answers that say so: 0 or 1, but for contradictions.
-    """
+    """Pairs whose answer is known, each once."""
 
     pairs: Ints
-    same: Doubles
+    same: Doubles  # the share of answers that say so: 0 or 1, but for contradictions
 
     def among(self, pairs: Ints) -> tuple[Mask, Doubles]:
         """Which of some pairs are answered, and how."""
-        keys = keys_of(self.pairs)
-        order = np.argsort(keys)
-        wanted = keys_of(pairs)
-        place = np.searchsorted(keys[order], wanted).clip(max=max(len(keys) - 1, 0))
-        if not len(keys):
+        if not len(self.pairs):
             return np.zeros(len(pairs), dtype=bool), np.zeros(0)
-        found = keys[order][place] == wanted
-        return found, self.same[order][place[found]]
+        keys, wanted = keys_of(self.pairs), keys_of(pairs)
+        order = np.argsort(keys)
+        place = order[np.searchsorted(keys, wanted, sorter=order).clip(max=len(keys) - 1)]
+        found = keys[place] == wanted
+        return found, self.same[place[found]]
 
     def contradictions(self) -> list[tuple[int, ...]]:
         """Chains of rows that are the same by answers, and whose ends differ by another."""
@@ -591,10 +526,7 @@ def find_copies(table: Sequence[Prepared]) -> Ints:
 
 
 def list_copies(keys: NDArray[Any], filled: Ints) -> Ints:
-    """The same by a number for each record, and how many cells it has.
-
-    Those with less than half as many cells as the median record do not say enough.
-    """
+    """The same by a key of each record, and how many cells it has: half the median at least."""
     _, first, which = np.unique(keys, return_index=True, return_inverse=True)
     first = first[which.ravel()]
     enough = filled >= max(np.median(filled) / 2, 1) if len(filled) else filled > 0
