@@ -92,7 +92,7 @@ class Input:
 
     def open(self) -> IO[bytes]:
         """Open the file for reading bytes, uncompressed."""
-        return _open_gzip(self.path) if self.is_zipped else open(self.path, "rb")
+        return _open_bytes(self.path, self.is_zipped)
 
 
 def detect_form(path: Path) -> str | None:
@@ -139,8 +139,13 @@ def find_input(
     if kept.stat().st_size == 0:
         raise UserError(f"{name} is empty.")
     content = detect_content(kept)
+    if content == "model" and matchers.is_matcher(kept):
+        raise UserError(
+            f"{name} is a matcher of records, not a table: nearkin duplicates, link, same, "
+            "neighbors, suggest and evaluate take it, before the file of records."
+        )
     if content == "model":
-        raise _model_error(name, kept)
+        raise UserError(f"{name} is a model, not a table: are the two in each other's place?")
     said = form or (content if is_stream(path) else detect_form(path))
     if said not in forms:
         raise _form_error(path, name, role, content, forms)
@@ -165,20 +170,10 @@ def _is_utf8(given: Input) -> bool:
     return True
 
 
-def _model_error(name: str, path: Path) -> UserError:
-    """Error that a model file was given instead of a table."""
-    if not matchers.is_matcher(path):
-        return UserError(f"{name} is a model, not a table: are the two in each other's place?")
-    return UserError(
-        f"{name} is a matcher of records, not a table: nearkin duplicates, link, same, neighbors, "
-        "suggest and evaluate take it, before the file of records."
-    )
-
-
 def detect_content(path: Path) -> str:
     """Format of a file by its first bytes, or the name of other contents."""
     try:
-        with _open_gzip(path) if _is_zipped(path) else open(path, "rb") as file:
+        with _open_bytes(path, _is_zipped(path)) as file:
             head = file.read(_BYTES_LOOKED_AT)
     except (OSError, EOFError, zlib.error) as error:
         raise UserError(f"{path} cannot be unpacked: {error}") from error
@@ -252,9 +247,9 @@ def _is_zipped(path: Path) -> bool:
         return file.read(2) == b"\x1f\x8b"
 
 
-def _open_gzip(path: Path) -> IO[bytes]:
-    """Open a gzip file for reading."""
-    return cast(IO[bytes], gzip.GzipFile(path, "rb"))
+def _open_bytes(path: Path, is_zipped: bool) -> IO[bytes]:
+    """Open a file for reading, uncompressed."""
+    return cast(IO[bytes], gzip.GzipFile(path, "rb")) if is_zipped else open(path, "rb")
 
 
 class _Streams:
@@ -381,7 +376,8 @@ def refuse_same_files(outputs: Mapping[str, Path], inputs: Mapping[str, Path]) -
         if target is None:
             continue
         for other, source in inputs.items():
-            if _is_within(target, source):
+            files = source.rglob("*") if source.is_dir() else [source]
+            if any(_as_file(file) == target for file in files):
                 raise UserError(
                     f"{role} {path}: this is what is read as {other}, and would be lost; give "
                     "another name."
@@ -400,13 +396,6 @@ def _as_file(path: Path) -> tuple[int, int] | str | None:
     except (OSError, ValueError, AttributeError):
         return None
     return (found.st_dev, found.st_ino) if stat.S_ISREG(found.st_mode) else None
-
-
-def _is_within(target: tuple[int, int] | str, source: Path) -> bool:
-    """Whether an output file is an input, or in an input folder."""
-    if source.is_dir():
-        return any(_as_file(file) == target for file in source.rglob("*"))
-    return _as_file(source) == target
 
 
 # Rows of a batch; vectors are wide.
@@ -546,21 +535,39 @@ def _open_npy(given: Input) -> Source:
 
 def _open_npz(given: Input) -> Source:
     """Open the array of rows in an NPZ file, with its other arrays as columns."""
-    arrays = NpzArrays(given.path, given.name)
-    matrices = [name for name, shape in arrays.shapes.items() if len(shape) == 2]
-    if "X" in matrices:
-        matrices = ["X"]
-    if len(matrices) != 1:
-        raise UserError(
-            f"{given.name} must have one array of rows and columns, or one named X; it has "
-            f"{quote_names(matrices) or 'none'}."
-        )
-    X = arrays[matrices[0]]
-    beside = {
-        name: pa.array(array)
-        for name, shape in arrays.shapes.items()
-        if shape == X.shape[:1] and (array := arrays[name]).dtype.kind in "biufU"
-    }
+    with _explain_npz(given.name), zipfile.ZipFile(given.path) as file:
+        headers: dict[str, tuple[tuple[int, ...], int]] = {}
+        for member in file.infolist():
+            if member.filename.endswith(".npy"):
+                with file.open(member) as opened:
+                    name = member.filename.removesuffix(".npy")
+                    headers[name] = _check_header(opened, member)
+
+        def unpack(name: str) -> NDArray[Any]:
+            with file.open(f"{name}.npy") as opened:
+                try:
+                    return np.lib.format.read_array(opened, allow_pickle=False)
+                except MemoryError as error:
+                    raise UserError(
+                        f"{given.name} unpacks to {headers[name][1] / 1e9:.1f} GB, more memory "
+                        "than there is: write its rows to an .npy file, which is read where it "
+                        "lies."
+                    ) from error
+
+        matrices = [name for name, (shape, _) in headers.items() if len(shape) == 2]
+        if "X" in matrices:
+            matrices = ["X"]
+        if len(matrices) != 1:
+            raise UserError(
+                f"{given.name} must have one array of rows and columns, or one named X; it has "
+                f"{quote_names(matrices) or 'none'}."
+            )
+        X = unpack(matrices[0])
+        beside = {
+            name: pa.array(array)
+            for name, (shape, _) in headers.items()
+            if shape == X.shape[:1] and (array := unpack(name)).dtype.kind in "biufU"
+        }
 
     def batches(numbers: Sequence[str], others: Sequence[str]) -> Iterator[Any]:
         """The columns as one record batch."""
@@ -945,48 +952,19 @@ def _common_form(forms: set[str]) -> str:
     return "mixed values" if forms else "nothing"
 
 
-class NpzArrays:
-    """Arrays of an NPZ file, unpacked when asked for, and their shapes by name, checked before."""
-
-    def __init__(self, path: Path, name: str) -> None:
-        self._path, self._name = path, name
-        self.shapes: dict[str, tuple[int, ...]] = {}
-        self._n_bytes: dict[str, int] = {}
-        with self._explain_errors(), zipfile.ZipFile(path) as file:
-            for member in file.infolist():
-                if member.filename.endswith(".npy"):
-                    key = member.filename.removesuffix(".npy")
-                    with file.open(member) as opened:
-                        self.shapes[key], self._n_bytes[key] = _check_header(opened, member)
-
-    def __getitem__(self, key: str) -> NDArray[Any]:
-        member = f"{key}.npy"
-        with (
-            self._explain_errors(),
-            zipfile.ZipFile(self._path) as file,
-            file.open(member) as opened,
-        ):
-            try:
-                return np.lib.format.read_array(opened, allow_pickle=False)
-            except MemoryError as error:
-                raise UserError(
-                    f"{self._name} unpacks to {self._n_bytes[key] / 1e9:.1f} GB, more memory than "
-                    "there is: write its rows to an .npy file, which is read where it lies."
-                ) from error
-
-    @contextmanager
-    def _explain_errors(self) -> Iterator[None]:
-        """Turn errors of unpacking in a block into one that names the file."""
-        try:
-            yield
-        except UserError:
-            raise
-        # The last two are of headers, and of ways to compress that this Python lacks.
-        except (
-            *(ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error),
-            *(SyntaxError, TokenError, TypeError, OverflowError, RuntimeError),
-        ) as error:
-            raise UserError(f"{self._name} cannot be read as NPZ: {error}") from error
+@contextmanager
+def _explain_npz(name: str) -> Iterator[None]:
+    """Turn errors of unpacking in a block into one that names the file."""
+    try:
+        yield
+    except UserError:
+        raise
+    # The last two are of headers, and of ways to compress that this Python lacks.
+    except (
+        *(ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error),
+        *(SyntaxError, TokenError, TypeError, OverflowError, RuntimeError),
+    ) as error:
+        raise UserError(f"{name} cannot be read as NPZ: {error}") from error
 
 
 def _check_header(opened: IO[bytes], member: zipfile.ZipInfo) -> tuple[tuple[int, ...], int]:

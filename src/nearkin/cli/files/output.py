@@ -9,10 +9,10 @@ import json
 import os
 import sys
 from collections.abc import Container, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from itertools import chain
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -110,21 +110,16 @@ class Output:
     ) -> None:
         """Write record batches, to a file whole or not at all; ``n_rows`` is for a progress bar."""
         if self.path is None:
-            self._print_batches(iter(batches))
+            if not self.as_json and sys.stdout.isatty() and not self._in_full:
+                _print_preview(batches)
+                return
+            for text in _format(batches, ".jsonl" if self.as_json else ".csv", self._quote):
+                _emit(text)
             return
         shown = verbose and is_watched()
         with whole_file(self.path) as unfinished:
             batches = show_progress(batches, "writing", shown=shown, total=n_rows, amount=len)
             _write_file(unfinished, ending(self.path), batches, self._quote)
-
-    def _print_batches(self, batches: Iterator[Any]) -> None:
-        """Write batches to standard output."""
-        if not self.as_json and sys.stdout.isatty() and not self._in_full:
-            _print_preview(batches)
-            return
-        for number, batch in enumerate(batches):
-            plain = () if self.as_json else (",", not number, self._quote)
-            _emit(_format_csv(batch, *plain) if plain else _format_json_lines(batch))
 
 
 def _write_file(path: Path, suffix: str, batches: Iterator[Any], quote: bool) -> None:
@@ -135,26 +130,22 @@ def _write_file(path: Path, suffix: str, batches: Iterator[Any], quote: bool) ->
             for batch in chain([first], batches):
                 writer.write_batch(batch)
         return
-    text = suffix.removesuffix(".gz")
-    delimiter = "\t" if text == ".tsv" else ","
-    with open(path, "wb") as plain, _compress(plain, suffix) as file:
-        for number, batch in enumerate(batches):
-            is_json = text in (".jsonl", ".ndjson")
-            file.write(
-                _format_json_lines(batch)
-                if is_json
-                else _format_csv(batch, delimiter, not number, quote)
-            )
+    with open(path, "wb") as plain, ExitStack() as stack:
+        file: Any = plain
+        if suffix.endswith(".gz"):  # without a name and a date: the same each time
+            zipped = gzip.GzipFile(filename="", mode="wb", fileobj=plain, mtime=0)
+            file = stack.enter_context(zipped)
+        file.writelines(_format(batches, suffix.removesuffix(".gz"), quote))
 
 
-@contextmanager
-def _compress(file: IO[bytes], suffix: str) -> Iterator[IO[bytes]]:
-    """Compress what is written to a file, if the suffix ends in .gz; without a date."""
-    if not suffix.endswith(".gz"):
-        yield file
-        return
-    with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as zipped:
-        yield zipped  # type: ignore[misc]
+def _format(batches: Iterable[Any], form: str, quote: bool) -> Iterator[bytes]:
+    """Text of each batch: JSON lines, TSV or CSV, with the column names before the first."""
+    for number, batch in enumerate(batches):
+        if form in (".jsonl", ".ndjson"):
+            lines = (json.dumps(row, ensure_ascii=False, default=str) for row in batch.to_pylist())
+            yield "".join(f"{line}\n" for line in lines).encode()
+        else:
+            yield _format_csv(batch, "\t" if form == ".tsv" else ",", not number, quote)
 
 
 @contextmanager
@@ -223,29 +214,21 @@ def _to_plain_columns(batch: Any, quote: bool) -> Any:
     return pa.record_batch(columns, names=batch.schema.names)
 
 
-def _format_json_lines(batch: Any) -> bytes:
-    """A batch as JSON lines."""
-    lines = (json.dumps(row, ensure_ascii=False, default=str) for row in batch.to_pylist())
-    return "".join(f"{line}\n" for line in lines).encode()
-
-
-def _print_preview(batches: Iterator[Any]) -> None:
+def _print_preview(batches: Iterable[Any]) -> None:
     """Print the first rows as a table for people."""
     from rich.console import Console
     from rich.table import Table
 
     rows: list[dict[str, Any]] = []
-    table = None
+    names: list[str] = []
     n_rows = 0
     for batch in batches:
-        if table is None:
-            table = Table(*batch.schema.names[:12])
+        names = batch.schema.names[:12]
         rows += batch.slice(0, max(0, _SHOWN - len(rows))).to_pylist()
         n_rows += len(batch)
-    if table is None:
-        return
+    table = Table(*names)
     for row in rows:
-        table.add_row(*(_format_cell(value) for value in list(row.values())[:12]))
+        table.add_row(*(_format_cell(row[name]) for name in names))
     Console().print(table)
     if n_rows > len(rows) or (rows and len(rows[0]) > 12):
         say(
