@@ -328,7 +328,7 @@ class RowStream(RememberingRows):
         """
         self._read = read
         self._n_rows = n_rows
-        self._n_columns = n_columns
+        self.n_columns = n_columns
         self.dtype = np.dtype(dtype)
         self.names = names
         self._source = source
@@ -340,7 +340,7 @@ class RowStream(RememberingRows):
         """Rows and columns."""
         if self._n_rows is None:
             raise InputError(self._explain_unknown_length())
-        return self._n_rows, self._n_columns
+        return self._n_rows, self.n_columns
 
     def __len__(self) -> int:
         if self._n_rows is None:
@@ -356,18 +356,13 @@ class RowStream(RememberingRows):
         )
 
     @property
-    def n_columns(self) -> int:
-        """Number of columns."""
-        return self._n_columns
-
-    @property
     def is_read_once(self) -> bool:
         """Whether the blocks come from an iterator that cannot start again."""
         return self._n_rows is None
 
     def __repr__(self) -> str:
         n = "?" if self._n_rows is None else self._n_rows
-        return f"<RowStream of {n} × {self._n_columns} {self.dtype} from {self._source}>"
+        return f"<RowStream of {n} × {self.n_columns} {self.dtype} from {self._source}>"
 
     def __iter__(self) -> Iterator[Floats]:
         return (block.rows for block in self.blocks())
@@ -404,7 +399,7 @@ class RowStream(RememberingRows):
         now = {
             "read": self._read,
             "n_rows": self._n_rows,
-            "n_columns": self._n_columns,
+            "n_columns": self.n_columns,
             "dtype": self.dtype,
             "names": self.names,
             "source": self._source,
@@ -414,7 +409,7 @@ class RowStream(RememberingRows):
 
     def _read_rows(self, wanted: NDArray[np.int64]) -> Floats:
         """Rows (k, d) by their numbers, which increase."""
-        out = np.empty((len(wanted), self._n_columns), dtype=self.dtype)
+        out = np.empty((len(wanted), self.n_columns), dtype=self.dtype)
         n_found = 0
         if len(wanted):
             for block in self.blocks(wanted):
@@ -446,7 +441,6 @@ class RowStream(RememberingRows):
         """Results of the function for each block of rows and their aligned entries."""
 
         def entries(block: Block) -> list[NDArray[Any]]:
-            """Entries of the aligned arrays for a block's rows."""
             return [array[block.start : block.start + len(block.rows)] for array in aligned]
 
         if self._feed is None:
@@ -465,7 +459,6 @@ class RowStream(RememberingRows):
         feed = self._feed
 
         def read(wanted: NDArray[np.int64] | None) -> Iterator[Block]:
-            """Blocks of mapped rows."""
             if wanted is not None:
                 return some(wanted)
             if feed is None:
@@ -552,7 +545,7 @@ class RowStream(RememberingRows):
                     for block in blocks:
                         file.write(np.ascontiguousarray(block.rows).data)
             else:
-                names = self.names or [f"x{i}" for i in range(self._n_columns)]
+                names = self.names or [f"x{i}" for i in range(self.n_columns)]
                 write_parquet(unfinished, names, blocks)
         return path
 
@@ -649,21 +642,9 @@ def open_stream(
 ) -> RowStream:
     """As :func:`open_rows`, for all sources but dask collections."""
     feed = None if device is None else Feed(device)
-    rows = _open_on_host(source, columns, carry, feed)
-    return rows if feed is None else rows.on(feed)
-
-
-def _open_on_host(
-    source: Any, columns: Sequence[str] | None, carry: Sequence[str], feed: Feed | None
-) -> RowStream:
-    """A stream that works on the host; its blocks are laid out for ``feed`` if there is one."""
-    if isinstance(source, RowStream):
-        _refuse_choice(columns, carry)
-        return source
-    if isinstance(source, str | os.PathLike) and Path(source).suffix == ".npy":
-        _refuse_choice(columns, carry)
-        return open_npy(source)
-    if isinstance(source, str | os.PathLike) or type(source).__module__.startswith("pyarrow"):
+    is_path = isinstance(source, str | os.PathLike)
+    is_npy = is_path and Path(source).suffix == ".npy"
+    if (is_path and not is_npy) or type(source).__module__.startswith("pyarrow"):
         files = ParquetFiles(source, columns, carry, None if feed is None else feed.empty)
         return RowStream(
             files.read,
@@ -672,25 +653,32 @@ def _open_on_host(
             dtype=files.dtype,
             names=files.names,
             source=files.name,
+            feed=feed,
         )
     _refuse_choice(columns, carry)
-    if isinstance(source, np.ndarray):
-        return _stream_array(source)
-    if callable(source):
-        return _stream_blocks(
+    if isinstance(source, RowStream):
+        rows = source
+    elif is_npy:
+        rows = open_npy(source)
+    elif isinstance(source, np.ndarray):
+        rows = _stream_array(source)
+    elif callable(source):
+        rows = _stream_blocks(
             lambda: _call_for_blocks(source), "the blocks that the function gives"
         )
-    if isinstance(source, Sequence) and not isinstance(source, str | bytes):
-        return _stream_blocks(lambda: source, "the list of blocks")
-    if isinstance(source, Iterator):
-        return _stream_once(source)
-    if isinstance(source, Iterable) and not hasattr(source, "shape"):
-        return _stream_blocks(lambda: source, "the blocks")
-    raise InputTypeError(
-        f"rows cannot be opened from {type(source).__name__}: give a path to .parquet or .npy, a "
-        "pyarrow dataset, a dask array or data frame, an array, or blocks of rows in a list, an "
-        "iterator or a function."
-    )
+    elif isinstance(source, Sequence) and not isinstance(source, bytes):
+        rows = _stream_blocks(lambda: source, "the list of blocks")
+    elif isinstance(source, Iterator):
+        rows = _stream_once(source)
+    elif isinstance(source, Iterable) and not hasattr(source, "shape"):
+        rows = _stream_blocks(lambda: source, "the blocks")
+    else:
+        raise InputTypeError(
+            f"rows cannot be opened from {type(source).__name__}: give a path to .parquet or .npy, "
+            "a pyarrow dataset, a dask array or data frame, an array, or blocks of rows in a list, "
+            "an iterator or a function."
+        )
+    return rows if feed is None else rows.on(feed)
 
 
 def _refuse_choice(columns: Sequence[str] | None, carry: Sequence[str]) -> None:
@@ -748,7 +736,6 @@ def _stream_array(
     dtype = check_dtype(X.dtype, source)
 
     def read(wanted: NDArray[np.int64] | None) -> Iterator[Block]:
-        """Blocks of rows, or the wanted rows one by one."""
         check()
         size = rows_per_read(X.shape[1], dtype)
         for start in range(0, len(X), size):

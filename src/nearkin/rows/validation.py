@@ -520,7 +520,6 @@ def matrix_of_rows(method: Method) -> Method:
 
     @wraps(method)
     def taking(self: Any, X_a: Any, X_b: Any = None) -> Any:
-        """Call the method with matrices, and drop axes of single rows."""
         rows_a, rows_b = to_rows(self, X_a), to_rows(self, X_b)
         found = method(self, rows_a, rows_b)
         one_a = rows_a is not X_a
@@ -540,7 +539,6 @@ def row_by_row(method: Method) -> Method:
 
     @wraps(method)
     def taking(self: Any, X_a: Any, X_b: Any) -> Any:
-        """Call the method with matrices, and drop axes of single rows."""
         rows_a, rows_b = to_rows(self, X_a), to_rows(self, X_b)
         one_a, one_b = rows_a is not X_a, rows_b is not X_b
         if one_a != one_b:
