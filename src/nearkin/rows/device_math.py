@@ -16,6 +16,7 @@ from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import manhattan_distances
 
 from nearkin.messages import write_note
+from nearkin.rows import backends
 from nearkin.rows.access import column_medians, for_each_block, split_by_memory
 from nearkin.rows.backends import (
     dtype_name,
@@ -41,12 +42,12 @@ _state = SimpleNamespace(broken=False)
 
 def can_use_kernels(X: Any, dtype: str = "float32") -> bool:
     """Whether to try Triton kernels on X: a foreign array of that type on a CUDA device."""
-    if not is_foreign(X) or dtype_name(X) != dtype or _state.broken:
+    if not backends.is_foreign(X) or backends.dtype_name(X) != dtype or _state.broken:
         return False
-    if library(X) not in ("torch", "cupy") or not _has_triton():
+    if backends.library(X) not in ("torch", "cupy") or not _has_triton():
         return False
     interpreted = os.environ.get("TRITON_INTERPRET") == "1"  # as tests do without a device
-    return interpreted or (not on_host(X) and X.shape[0] >= FEW_ROWS)
+    return interpreted or (not backends.on_host(X) and X.shape[0] >= FEW_ROWS)
 
 
 @cache
@@ -57,7 +58,7 @@ def _has_triton() -> bool:
 
 def to_tensor(X: Any) -> Any:
     """A device array as a tensor of torch that shares its memory."""
-    if library(X) == "torch":
+    if backends.library(X) == "torch":
         return X
     import torch
 
@@ -66,7 +67,7 @@ def to_tensor(X: Any) -> Any:
 
 def from_tensor(found: Any, like: Any) -> Any:
     """A tensor as an array of the library of ``like`` that shares its memory."""
-    if library(like) == "torch":
+    if backends.library(like) == "torch":
         return found
     import cupy
 
@@ -105,12 +106,12 @@ def try_kernels(X: Any, work: Callable[[], Found]) -> Found | None:
 @contextmanager
 def _use_stream_of(X: Any) -> Iterator[None]:
     """Make torch launch on the device and stream of X."""
-    if on_host(X):
+    if backends.on_host(X):
         yield
         return
     import torch
 
-    if library(X) == "cupy":
+    if backends.library(X) == "cupy":
         import cupy
 
         number, pointer = X.device.id, cupy.cuda.get_current_stream().ptr
@@ -273,6 +274,7 @@ def find_nearest_rows(
     origin = column_medians(B)
 
     def work(rows: slice) -> None:
+        """Write the nearest rows for a block of A."""
         found, _ = squared_distances_around(A[rows, :], B, origin)
         if skip_self:
             found = leave_out(found, xp.arange(rows.start, rows.stop, device=A.device))
