@@ -126,7 +126,6 @@ def _find_clusters(
     """
 
     def name(row: int) -> str:
-        """Name of a row for messages."""
         return str(row) if ids is None else repr(ids[row].as_py())
 
     as_it_is = frozen.FrozenEstimator(preprocessing.FunctionTransformer().fit(X[:1]))

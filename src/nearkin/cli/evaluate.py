@@ -175,12 +175,10 @@ def score_by_labels(model: models.Model, rows: RowStream, y: Any, seed: int) -> 
     n_classes = len(np.unique(classes))
 
     def rand(Z: Floats) -> float:
-        """Balanced Rand index of k-means."""
         found = sklearn_cluster.KMeans(n_classes, n_init=10, random_state=seed).fit_predict(Z)
         return nk.scores.balanced_rand(classes, found)
 
     def auc(Z: Floats) -> float:
-        """AUC of telling pairs of one class from others."""
         return nk.scores.pair_auc(Z, classes, max_pairs=_MOST_PAIRS, random_state=seed)
 
     n_pairs = len(known) * (len(known) - 1) // 2

@@ -385,7 +385,6 @@ def _take_rows(rows: streams.RowStream, numbers: NDArray[np.int64]) -> streams.R
     """Stream of the rows of these numbers, which increase."""
 
     def read(wanted: NDArray[np.int64] | None) -> Iterator[backends.Block]:
-        """Blocks of the chosen rows."""
         for block in rows.blocks(None if wanted is None else numbers[wanted]):
             first, last = np.searchsorted(numbers, [block.start, block.start + len(block.rows)])
             yield backends.Block(int(first), block.rows[numbers[first:last] - block.start])

@@ -135,7 +135,10 @@ def judge_pairs(
         reasons = Reasons(learned, table, taught, choice.delimiter, judge, radius)
         explained = [reasons.explain(*ends) for ends in asked.ends.tolist()]
         if out.is_for_people:
-            out.write_text(reasons.text(explained, found["left"], found["right"]))
+            names = table.shown_ids().to_pylist()
+            shown = zip(explained, found["left"], found["right"], strict=True)
+            texts = [f"{a} and {b}\n{one.text(names)}\n" for one, a, b in shown]
+            out.write_text("\n".join(texts))
             return
         found["why"] = [one.brief for one in explained]
     out.write(outputs.table_of(found))
@@ -263,12 +266,3 @@ class Reasons:
         values = {name: (left[name], right[name]) for name in left}
         words = explain.word_effects(encoder, self._metric.map_, *rows) if found.distance else {}
         return replace(found, values=values, words=words)
-
-    def text(self, explained: list[Explanation], left: Any, right: Any) -> str:
-        """Explanations as text, one below the other, with names of the rows."""
-        names = self._table.shown_ids().to_pylist()
-        parts = [
-            f"{a} and {b}\n{one.text(names)}\n"
-            for one, a, b in zip(explained, left, right, strict=True)
-        ]
-        return "\n".join(parts)

@@ -150,7 +150,6 @@ def refuse_without_room(
     free = estimates.available_memory()
 
     def bytes_needed(block: int) -> int:
-        """Bytes that a block of rows needs."""
         return block * (rows.n_columns + q) * size + (8 * q * q if by_axes else 0)
 
     remedy = "nearkin fit --components 10 learns a metric whose rows have fewer."

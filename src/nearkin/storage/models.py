@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 import scipy.sparse as sp
@@ -141,9 +141,7 @@ def find_training_rows(
 ) -> Iterator[tuple[str, tuple[int, ...]]]:
     """Paths and shapes of training rows in a packed model."""
     match node:
-        case list():
-            parts = {str(i): part for i, part in enumerate(node)}
-        case {"tuple": list(items)}:
+        case {"tuple": list(items)} | list(items):
             parts = {str(i): part for i, part in enumerate(items)}
         case {"class": str(name), "state": dict(parts)}:
             for field, spec in fields_of(name).items():
@@ -194,10 +192,7 @@ class Trial:
     rows: int
 
 
-_TRIAL = {
-    "judged_by": str, "measure": str, "learned": float, "euclidean": float, "pairs": int,
-    "rows": int,
-}  # fmt: skip
+_TRIAL = get_type_hints(Trial)
 
 
 @dataclass(frozen=True)
@@ -282,8 +277,10 @@ def load_with_facts(path: StrPath) -> tuple[Any, Facts]:
     arrays, content = read_arrays(path, KIND, VERSION)
     with _blame_file(path):
         marks = arrays.pop(_MARKS, None)
-        if marks is not None and not _are_marks(marks):
-            raise StorageError(f"{_MARKS!r} are no marks of rows.")
+        if marks is not None:
+            may_be = marks.dtype == np.uint32 and marks.ndim == 1 and len(marks) <= MOST_MARKS
+            if not may_be or (marks[1:] <= marks[:-1]).any():
+                raise StorageError(f"{_MARKS!r} are no marks of rows.")
         facts = Facts(marks, _read_trials(content))
         metric = unpack(Packed(_find_model(content), arrays))
         if not hasattr(metric, "threshold_"):
@@ -291,12 +288,6 @@ def load_with_facts(path: StrPath) -> tuple[Any, Facts]:
         del content
         _embed_a_row(metric, "it does not fit together", os.path.getsize(path))
     return metric, facts
-
-
-def _are_marks(found: Any) -> bool:
-    """Whether an array may be marks of rows: increasing uint32, of limited number."""
-    of_kind = found.dtype == np.uint32 and found.ndim == 1 and len(found) <= MOST_MARKS
-    return bool(of_kind and (found[1:] > found[:-1]).all())
 
 
 @dataclass(frozen=True)
@@ -480,7 +471,6 @@ def _embed_a_row(metric: Any, otherwise: str, size: int) -> None:
         row = sp.csr_array(row)
 
     def try_on(method: Any, rows: Any) -> Any:
-        """Call a method; errors become a StorageError."""
         try:
             return method(rows)
         except Exception as error:

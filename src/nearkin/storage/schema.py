@@ -69,7 +69,6 @@ def stored(**fields: Spec) -> Callable[[_Class], _Class]:
     """Class decorator: let objects be stored, with these attributes, each by its Spec."""
 
     def register(cls: _Class) -> _Class:
-        """Register the class by its name."""
         _FIELDS[cls] = fields
         _CLASSES[cls.__name__] = cls
         return cls
@@ -134,7 +133,6 @@ def ints(letters: str, below: str | None = None) -> Spec:
     """Spec of an array of whole numbers from 0 on, and below the size of a letter."""
 
     def fits(value: Any, sizes: Sizes) -> bool:
-        """Whether a value is such an array."""
         if not (isinstance(value, np.ndarray) and value.dtype.kind in "iu"):
             return False
         if not _has_shape(value, letters, sizes) or value.min(initial=0) < 0:
@@ -159,7 +157,6 @@ def training_rows(letters: str, *, may_be_none: bool = False) -> Spec:
     """Spec of rows of the training data, dense or sparse, as the learner sees them."""
 
     def fits(value: Any, sizes: Sizes) -> bool:
-        """Whether a value is such a matrix of finite numbers."""
         numbers = value.data if isinstance(value, SPARSE_TYPES) else value
         if not (_is_finite(numbers) and _has_shape(value, letters, sizes)):
             return False

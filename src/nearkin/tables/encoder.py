@@ -230,7 +230,6 @@ class Pieces:
         """Coordinates (n, q) of texts along the axes."""
 
         def along(some: list[str]) -> Floats:
-            """Coordinates of different texts."""
             weighed = normalize(
                 _count_ngrams(some, self.ignores_signs).multiply(self.rarity).tocsr()
             )
@@ -281,7 +280,6 @@ class OwnTexts:
         """Coordinates (n, q) of texts; equal texts are encoded once."""
 
         def numbers(some: list[str]) -> Floats:
-            """Coordinates of different texts."""
             found = _apply_encoder(self.encoder, some)
             if found.shape[1] != self.width:
                 raise InputError(
@@ -365,9 +363,7 @@ class ColumnCode:
     kind: Kind
     order: Reading | None  # in which dates, or numbers, that are texts are read
     encoder: Encoder
-    middle: (
-        Floats  # mean of the encoder's coordinates, which is subtracted; missing cells lie there
-    )
+    middle: Floats  # mean of the encoder's coordinates, subtracted; missing cells lie there
     factor: float  # multiplies coordinates, so that present cells have the wanted total variance
     marks_missing: bool  # whether a coordinate says that the cell is missing
 

@@ -295,7 +295,6 @@ def features_of_matrix(source: Source, along: Sequence[str]) -> Features:
     carried = next(source.batches([], along)) if along else None
 
     def read(unseen: Unseen | None) -> Rows:
-        """Blocks of rows."""
         size = validation.rows_per_read(X.shape[1], dtype)
         for start in range(0, len(X), size):
             rows = np.asarray(X[start : start + size], dtype=dtype)
@@ -322,7 +321,6 @@ def features_of_vectors(source: Source, column: str, along: Sequence[str]) -> Fe
         raise UserError(f"{where} holds vectors of {kind.value_type}, not of numbers.") from None
 
     def read(unseen: Unseen | None) -> Rows:
-        """Blocks of rows."""
         start = 0
         size = validation.rows_per_read(width, dtype)
         for whole in source.batches([column], along):
@@ -368,14 +366,18 @@ def features_of_columns(
     others = list(dict.fromkeys([*values, *along]))
 
     def read(unseen: Unseen | None) -> Rows:
-        """Blocks of rows."""
         size = validation.rows_per_read(len(layout), dtype)
         for whole in source.batches(list(numbers), others):
             for first in range(0, len(whole), size):
                 batch = whole.slice(first, size)
                 rows = np.zeros((len(batch), len(layout)), dtype=dtype)
                 for column, j in numbers.items():
-                    rows[:, j] = _column_as_array(batch.column(column), column, source.file)
+                    cells = batch.column(column)
+                    if pa.types.is_boolean(cells.type):
+                        cells = cells.cast(pa.int8())
+                    found = cells.to_numpy(zero_copy_only=False)
+                    validation.check_dtype(found.dtype, f"column {column!r} of {source.file}")
+                    rows[:, j] = found
                 for column, places in values.items():
                     _fill_indicators(rows, batch.column(column), places, column, unseen)
                 yield rows, batch.select(along) if along else None
@@ -387,15 +389,6 @@ def features_of_columns(
         [feature.name for feature in layout],
         is_value=[j for j, feature in enumerate(layout) if feature.value is not None],
     )
-
-
-def _column_as_array(column: Any, name: str, file: str) -> Floats:
-    """Array (n,) of a column of numbers or truth values."""
-    if pa.types.is_boolean(column.type):
-        column = column.cast(pa.int8())
-    found = column.to_numpy(zero_copy_only=False)
-    validation.check_dtype(found.dtype, f"column {name!r} of {file}")
-    return np.asarray(found)
 
 
 def _fill_indicators(
@@ -451,7 +444,6 @@ def features_of_table(source: Source, table: TableEncoder, along: Sequence[str])
         )
 
     def read(unseen: Unseen | None) -> Rows:
-        """Blocks of rows."""
         start = 0
         for batch in source.batches([], list(dict.fromkeys([*columns, *along]))):
             rows = table.coordinates(pa.Table.from_batches([batch.select(columns)]), start)

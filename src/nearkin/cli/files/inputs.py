@@ -7,7 +7,6 @@ import csv
 import gzip
 import io
 import json
-import math
 import os
 import re
 import shutil
@@ -36,6 +35,7 @@ from nearkin.cli.common import (
     quote_names,
     say,
     streams,
+    table_reading,
 )
 from nearkin.cli.files.columns import Choice, Kinds, refuse_twice
 from nearkin.errors import InputError, few
@@ -466,7 +466,6 @@ def _open_parquet(given: Input) -> Source:
     }
 
     def batches(numbers: Sequence[str], others: Sequence[str]) -> Iterator[Any]:
-        """Record batches of the columns."""
         columns = list(dict.fromkeys([*numbers, *others]))
         wide = any(kinds[column] == "vector" for column in columns)
         with parquet.explain_unreadable("Parquet", given.name):
@@ -499,7 +498,6 @@ def _open_feather(given: Input) -> Source:
 
     @contextmanager
     def opened(options: Any = None) -> Iterator[Any]:
-        """Open the file for reading batches."""
         with (
             parquet.explain_unreadable("Feather (version 2)", given.name),
             pa.memory_map(str(given.path)) as file,
@@ -512,7 +510,6 @@ def _open_feather(given: Input) -> Source:
     refuse_twice(schema.names, given.name)
 
     def batches(numbers: Sequence[str], others: Sequence[str]) -> Iterator[Any]:
-        """Record batches of the columns."""
         columns = list(dict.fromkeys([*numbers, *others]))
         fields = [schema.get_field_index(column) for column in columns]
         with opened(pyarrow.ipc.IpcReadOptions(included_fields=fields)) as reader:
@@ -570,7 +567,6 @@ def _open_npz(given: Input) -> Source:
         }
 
     def batches(numbers: Sequence[str], others: Sequence[str]) -> Iterator[Any]:
-        """The columns as one record batch."""
         yield pa.record_batch({name: beside[name] for name in [*numbers, *others]})
 
     return Source(given.name, dict.fromkeys(beside, "number"), batches, matrix=X)
@@ -905,21 +901,18 @@ class JsonLinesFile:
                 form = self._forms[name]
                 values = [cells.get(name) for cells in some]
                 if form == "float":
-                    values = [_number(v) for v in values]
+                    values = _to_numbers(values)
                 elif form == "vector":
-                    values = [None if v is None else [_number(n) for n in v] for v in values]
+                    values = [None if v is None else _to_numbers(v) for v in values]
                 elif form not in types:
                     values = [None if v is None else json.dumps(v) for v in values]
                 columns[name] = pa.array(values, types.get(form, pa.string()))
             yield pa.record_batch(columns)
 
 
-def _number(value: Any) -> float | None:
-    """A JSON number as float, infinite where too large."""
-    try:
-        return None if value is None else float(value)
-    except OverflowError:  # as floats of the same size are read
-        return math.inf if value > 0 else -math.inf
+def _to_numbers(values: Any) -> list[float | None]:
+    """JSON numbers as floats, infinite where too large."""
+    return [None if value is None else table_reading.to_float(value) for value in values]
 
 
 _KINDS = {"integer": "number", "truth": "boolean", "float": "number"}
@@ -999,14 +992,12 @@ def _open_pictures(given: Input) -> Source:
         texts[FOLDER] = folders
 
     def column(name: str) -> Any:
-        """Column of pixels or texts."""
         if name == PIXELS:
             width = found.X.shape[1]
             return pa.FixedSizeListArray.from_arrays(pa.array(found.X.ravel()), width)
         return pa.array(texts[name], pa.string())
 
     def batches(numbers: Sequence[str], others: Sequence[str]) -> Iterator[Any]:
-        """The columns as one record batch."""
         yield pa.record_batch(
             {name: column(name) for name in list(dict.fromkeys([*numbers, *others]))}
         )

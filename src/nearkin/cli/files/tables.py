@@ -176,7 +176,6 @@ class _RowCompletion:
             raise self._missing_error(missing)
 
         def read(wanted: NDArray[np.int64] | None) -> Iterator[Block]:
-            """Blocks of rows, with missing cells filled."""
             start = 0
             for rows, carried in self.features.read(None):
                 if fill is not None and np.isnan(rows).any():
@@ -212,7 +211,6 @@ class _RowCompletion:
             say(f"note: {missing.describe(self.source.file)}: {leaves}")
 
         def read(wanted: NDArray[np.int64] | None) -> Iterator[Block]:
-            """Blocks of complete rows."""
             start = number = 0
             for rows, carried in self.features.read(None):
                 first, last = np.searchsorted(missing.rows, [number, number + len(rows)])
@@ -240,7 +238,6 @@ class _RowCompletion:
         """The stream, such that an error about one missing cell reports all of them."""
 
         def read(wanted: NDArray[np.int64] | None) -> Iterator[Block]:
-            """Blocks of the stream."""
             try:
                 with _name_pipes(self.source.direct):
                     yield from direct.blocks(wanted)
@@ -676,13 +673,6 @@ class RecordTable(NamedRows):
         """Names of the columns to compare."""
         return list(self.cells.column_names)
 
-    def column_of_ids(self) -> str | None:
-        """Name of a column that seems to hold unique ids, or None."""
-        for name in filter(recognise_id_name, self._source.kinds):
-            if len(self.values(name, "--id").unique().drop_null()) == self.n_rows:
-                return name
-        return None
-
     def one_of_each(self, labels: Ints) -> dict[str, Any]:
         """One record for each group: the most frequent cell of each column.
 
@@ -745,8 +735,11 @@ def open_records(
     nobody = np.empty(0, dtype=np.int64)
     cells = pa.Table.from_batches(batches)
     records = RecordTable(source.file, source, choice.id_column, nobody, cells=cells)
-    if choice.id_column is None and (name := records.column_of_ids()):
-        say(f"note: records of {source.file} go by their row numbers; --id {name} names them.")
+    known = () if choice.id_column else filter(recognise_id_name, source.kinds)
+    for name in known:
+        if len(records.values(name, "--id").unique().drop_null()) == records.n_rows:
+            say(f"note: records of {source.file} go by their row numbers; --id {name} names them.")
+            break
     return records
 
 
@@ -761,7 +754,9 @@ def open_records_of(
 def columns_to_compare(records: RecordTable, choice: Choice) -> list[Column]:
     """Columns of records with their kinds, stated by the user or recognised and reported."""
     stated = stated_kinds(choice, records.compared, records.file)
-    return _say_kinds_of(comparisons.columns_given(records.cells, stated, choice.dates))
+    columns = comparisons.columns_given(records.cells, stated, choice.dates)
+    say_kinds({column.name: column.kind for column in columns})
+    return columns
 
 
 def columns_in_common(left: RecordTable, right: RecordTable, choice: Choice) -> list[list[Column]]:
@@ -770,7 +765,8 @@ def columns_in_common(left: RecordTable, right: RecordTable, choice: Choice) -> 
     stated = stated_kinds(choice, both, f"{left.file} or {right.file}")
     one, other = (records.cells.select(both) for records in (left, right))
     first, second = comparisons.columns_of_both(one, other, stated, choice.dates)
-    return [_say_kinds_of(first), second]
+    say_kinds({column.name: column.kind for column in first})
+    return [first, second]
 
 
 def columns_as_learned(
@@ -789,12 +785,6 @@ def columns_as_learned(
         dates = [name for name, kind in matcher.kinds_.items() if kind == "date"]
         orders = {**orders, **dict.fromkeys(dates, choice.dates)}
     return comparisons.columns_known(records.cells, matcher.kinds_, orders)
-
-
-def _say_kinds_of(columns: list[Column]) -> list[Column]:
-    """Report the kinds of columns; returns the columns."""
-    say_kinds({column.name: column.kind for column in columns})
-    return columns
 
 
 def _columns_of_records(source: Source, choice: Choice, *, quietly: bool = False) -> list[str]:
