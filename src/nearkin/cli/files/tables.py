@@ -163,27 +163,46 @@ class _RowCompletion:
         missing, file = self._count_missing(), self.source.file
         if missing.n_rows == 0:
             raise UserError(f"{file} has no rows.")
-        if policy == "drop":
-            return self._drop_incomplete(missing), missing.rows, None
-        fill = None
+        left_out, fill = nobody, None
         if policy == "fill":
             fill = self._fill_values(missing)
-            if missing.counts:
-                of = "the medians of the columns"
-                of = of if self.model is None else f"what {self.model.file} remembers"
-                say(f"note: {missing.describe(file)}: filled with {of}")
+            done = "filled with the medians of the columns"
+            if self.model is not None:
+                done = f"filled with what {self.model.file} remembers"
+        elif policy == "drop":
+            left_out = missing.rows
+            n_left = missing.n_rows - len(left_out)
+            if n_left == 0:
+                raise UserError(f"{missing.describe(file)}: none is left.")
+            done = f"left out, which leaves {counted(n_left, 'row')}"
         elif missing.counts:
             raise self._missing_error(missing)
+        if missing.counts:
+            say(f"note: {missing.describe(file)}: {done}")
 
         def read(wanted: NDArray[np.int64] | None) -> Iterator[Block]:
-            start = 0
+            start = number = 0
             for rows, carried in self.features.read(None):
+                first, last = np.searchsorted(left_out, [number, number + len(rows)])
+                there = np.delete(np.arange(len(rows)), left_out[first:last] - number)
+                number += len(rows)
+                if len(there) < len(rows):
+                    rows = rows[there]
+                    carried = None if carried is None else carried.take(pa.array(there))
                 if fill is not None and np.isnan(rows).any():
                     rows = np.where(np.isnan(rows), fill.astype(rows.dtype), rows)
                 yield Block(start, rows, carried)
                 start += len(rows)
 
-        return self._stream(read, missing.n_rows), nobody, fill
+        stream = RowStream(
+            read,
+            n_rows=missing.n_rows - len(left_out),
+            n_columns=len(self.features.columns),
+            dtype=self.features.dtype,
+            names=self.features.names,
+            source=file,
+        )
+        return stream, left_out, fill
 
     def _count_missing(self) -> Missing:
         """Count missing cells; values unknown to the model are reported."""
@@ -200,39 +219,6 @@ class _RowCompletion:
                 "as none of those it knows"
             )
         return missing
-
-    def _drop_incomplete(self, missing: Missing) -> RowStream:
-        """Stream of the rows without missing cells."""
-        n_left = missing.n_rows - len(missing.rows)
-        if n_left == 0:
-            raise UserError(f"{missing.describe(self.source.file)}: none is left.")
-        if missing.counts:
-            leaves = f"left out, which leaves {counted(n_left, 'row')}"
-            say(f"note: {missing.describe(self.source.file)}: {leaves}")
-
-        def read(wanted: NDArray[np.int64] | None) -> Iterator[Block]:
-            start = number = 0
-            for rows, carried in self.features.read(None):
-                first, last = np.searchsorted(missing.rows, [number, number + len(rows)])
-                kept = np.ones(len(rows), dtype=bool)
-                kept[missing.rows[first:last] - number] = False
-                number += len(rows)
-                along = None if carried is None else carried.filter(pa.array(kept))
-                yield Block(start, rows[kept], along)
-                start += int(kept.sum())
-
-        return self._stream(read, n_left)
-
-    def _stream(self, read: Any, n_rows: int) -> RowStream:
-        """Stream of features that a function reads."""
-        return RowStream(
-            read,
-            n_rows=n_rows,
-            n_columns=len(self.features.columns),
-            dtype=self.features.dtype,
-            names=self.features.names,
-            source=self.source.file,
-        )
 
     def _report_all_missing(self, direct: RowStream) -> RowStream:
         """The stream, such that an error about one missing cell reports all of them."""
