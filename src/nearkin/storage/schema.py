@@ -252,12 +252,6 @@ def is_stored_transformer(step: Any) -> bool:
     return is_of_scikit_learn(type(step)) and is_stored(type(step))
 
 
-def list_transformers() -> list[str]:
-    """Names of scikit-learn's transformers that can be stored."""
-    _register_transformers()
-    return [cls.__name__ for cls in _FIELDS if is_of_scikit_learn(cls)]
-
-
 def fields_of(kind: str | type) -> Fields:
     """Specs, by attribute, of a stored class or its name; empty for others."""
     cls = find_class(kind) if isinstance(kind, str) else kind
@@ -496,17 +490,8 @@ class _Unpacker:
                 values = self._unpack_named(state, path, depth)
                 check(cls, values, path)
                 return cls(**values)
-            case {
-                "class": str(name),
-                "parameters": dict(parameters),
-                "state": dict(state),
-                **rest,
-            } if not rest:
-                cls = _find_class_of(name, path, estimator=True)
-                given = self._unpack_named(parameters, path, depth)
-                return self._unpack_estimator(
-                    cls, given, self._unpack_named(state, path, depth), path
-                )
+            case {"class": str(), "parameters": dict(), "state": dict(), **rest} if not rest:
+                return self._unpack_estimator(node, path, depth)
             case {"array": str(), **rest} if not rest:
                 return self._unpack_array(node["array"], path)
             case {"array": str(), "order": "F", **rest} if not rest:
@@ -564,11 +549,12 @@ class _Unpacker:
             raise StorageError(f"{path} has texts that are too long.")
         return np.array(words, dtype=np.str_)
 
-    def _unpack_estimator(
-        self, cls: Any, parameters: dict[str, Any], state: dict[str, Any], path: str
-    ) -> Any:
+    def _unpack_estimator(self, node: Json, path: str, depth: int) -> Any:
         """A fitted estimator, from parameters and attributes that are checked."""
-        name = cls.__name__
+        name = node["class"]
+        cls: Any = _find_class_of(name, path, estimator=True)
+        parameters = self._unpack_named(node["parameters"], path, depth)
+        state = self._unpack_named(node["state"], path, depth)
         unknown = set(parameters) - set(cls._get_param_names())
         if unknown:
             raise StorageError(
@@ -628,9 +614,11 @@ def _explain_refusal(value: Any, path: str) -> str:
             "learned does not depend on it any more."
         )
     if isinstance(value, BaseEstimator):
+        _register_transformers()
+        known = ", ".join(cls.__name__ for cls in _FIELDS if is_of_scikit_learn(cls))
         return (
             f"{path or 'this'} is a {kind}, which is not stored. Of scikit-learn's transformers "
-            f"these are: {', '.join(list_transformers())}. Apply others to the rows beforehand."
+            f"these are: {known}. Apply others to the rows beforehand."
         )
     if callable(value):
         remedy = "Take a kernel by its name, or kernel='precomputed' with the function's values."

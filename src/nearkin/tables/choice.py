@@ -202,18 +202,17 @@ def choose_roles(
 ) -> Roles:
     """Roles with the named columns, or by :func:`choose_by_cells`; and why not the others."""
     set_aside = set(aside)
+    kinds = {name: kind for name, kind in kinds.items() if name not in set_aside}
     if not named:
-        return choose_by_cells(kinds, cells, set_aside)
+        return choose_by_cells(kinds, cells)
     usual: Mapping[str, str] = {}
     with suppress(InputError):  # nobody needs to know why, if there is nothing to choose
-        usual = choose_by_cells(kinds, cells, set_aside).left_out
-    others = [name for name in kinds if name not in {*named, *set_aside}]
+        usual = choose_by_cells(kinds, cells).left_out
+    others = [name for name in kinds if name not in named]
     return Roles([*named], {name: usual.get(name, NOT_CHOSEN) for name in others})
 
 
-def choose_by_cells(
-    kinds: Mapping[str, str], cells: Mapping[str, Sequence[Any]], aside: Iterable[str] = ()
-) -> Roles:
+def choose_by_cells(kinds: Mapping[str, str], cells: Mapping[str, Sequence[Any]]) -> Roles:
     """Columns to learn from, by names, kinds and a sample of cells.
 
     A column of vectors is used alone. Otherwise numbers, names, texts, codes and dates are used,
@@ -229,8 +228,6 @@ def choose_by_cells(
     >>> choose_by_cells(kinds, cells)
     Roles(learned=['size', 'title'], left_out={'id': 'names rows', 'colour': 'kinds of things'})
     """
-    set_aside = set(aside)
-    kinds = {name: kind for name, kind in kinds.items() if name not in set_aside}
     roles = choose_by_kinds(kinds)
     by_name = find_doubtful_names(kinds)
     if any(kinds[name] == "vector" for name in roles.learned):

@@ -671,6 +671,10 @@ class DelimitedFile:
         """Record batches of some columns; those in ``texts`` stay text."""
         types = {name: self._types[name][1] for name in numbers}
         types |= {name: pa.string() for name in texts if name not in types}
+        return self._read(types, numbers)
+
+    def _read(self, types: dict[str, Any] | None, numbers: Sequence[str]) -> Iterator[Any]:
+        """Record batches of columns of these types, or of all as pyarrow sees them."""
         n_read = 0
         for block, is_last in self._blocks():
             skipped = n_read
@@ -741,16 +745,9 @@ class DelimitedFile:
 
     def _read_first(self) -> Any:
         """The first rows, of types that pyarrow sees in them."""
-        for block, is_last in self._blocks():
-            try:
-                with self._open_reader(None, block) as reader:
-                    return reader.read_next_batch()
-            except (pa.ArrowInvalid, StopIteration) as error:
-                if is_last:
-                    raise self._locate_error([], error) from error
-            except OSError as error:
-                raise self._read_error(error) from error
-        raise AssertionError("the last block returns or raises")
+        for batch in self._read(None, []):
+            return batch
+        raise self._locate_error([], InputError("it has no rows"))
 
     def _mostly_numbers(self, column: Any) -> bool:
         """Whether most of the first 1000 cells are numbers."""
