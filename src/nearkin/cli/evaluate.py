@@ -93,7 +93,12 @@ def evaluate(
         y = table.labels(labels)
         found += score_by_labels(learned, table.rows, y, seed)
         qualities["labels"] = _estimate_quality(learned, table.rows, share, seed, y=y)
-    _warn_of_seen(found, str(model))
+    for by, score in {score.judged_by: score for score in found if score.seen}.items():
+        say(
+            f"warning: by {by}, {score.seen} of the {score.rows} rows judged are rows that {model} "
+            "was learned from: these figures are too good. Judge by new rows; nearkin fit --test "
+            "0.2 keeps some apart."
+        )
     for by, quality in qualities.items():
         say(f"{by}: {quality.terms}")
     out.write(tabulate_scores(found, qualities))
@@ -208,17 +213,6 @@ def _compare(model: models.Model, X: Any, by: str, measures: Measures) -> list[m
         models.Score(by, name, float(measure(Z)), float(measure(plain)), n_pairs, len(X), seen)
         for name, (measure, n_pairs) in measures.items()
     ]
-
-
-def _warn_of_seen(found: list[models.Score], model: str) -> None:
-    """Warn if a model is judged by rows that it was learned from."""
-    for by in dict.fromkeys(score.judged_by for score in found if score.seen):
-        score = next(score for score in found if score.judged_by == by)
-        say(
-            f"warning: by {by}, {score.seen} of the {score.rows} rows judged are rows that {model} "
-            "was learned from: these figures are too good. Judge by new rows; nearkin fit --test "
-            "0.2 keeps some apart."
-        )
 
 
 def _estimate_quality(

@@ -143,12 +143,13 @@ def fit(
         learn, held_out = hold_out_rows(whole, test, seed)
         say(describe_hold_out_rows(whole, learn, held_out))
         marked = models.MarkedRows(learn.rows)
+    takes_answers = learn.answers is not None and getattr(cls, "_takes_answers", False)
     metric = learn_metric(
         cls,
         parameters,
         marked.rows,
         learn.labels,
-        learn.evidence_for(cls),
+        learn.answers if takes_answers else learn.pairs,
         standardise=standardise,
         components=components,
         encoder=table.encoder,
@@ -292,11 +293,6 @@ class Part:
     labels: Any
     pairs: nk.Pairs | None
     answers: nk.Answers | None = None
-
-    def evidence_for(self, learner: type) -> nk.Pairs | nk.Answers | None:
-        """Answers by person for learners that take them, otherwise pairs."""
-        takes_answers = getattr(learner, "_takes_answers", False)
-        return self.answers if takes_answers and self.answers is not None else self.pairs
 
     def restrict(self, rows: Mask) -> Part:
         """The part with some rows only, and the pairs and triplets that lie within them."""

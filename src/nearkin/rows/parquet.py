@@ -294,23 +294,19 @@ class ParquetFiles:
         pieces = []
         start = 0
         for fragment in fragments:
-            self._refuse_other_types(fragment)
+            schema = fragment.physical_schema
+            for column in self._columns:
+                expected = self._dataset.schema.field(column).type
+                if column in schema.names and schema.field(column).type != expected:
+                    raise InputTypeError(
+                        f"column {column!r} is {schema.field(column).type} in {fragment.path}, but "
+                        f"{expected} in other files of {self.name}: write all with one type."
+                    )
             for group in fragment.split_by_row_group():
                 stop = start + group.row_groups[0].num_rows
                 pieces.append((start, stop, group))
                 start = stop
         return pieces
-
-    def _refuse_other_types(self, fragment: Any) -> None:
-        """Raise if a file's columns have other types than the first file's."""
-        schema = fragment.physical_schema
-        for column in self._columns:
-            expected = self._dataset.schema.field(column).type
-            if column in schema.names and schema.field(column).type != expected:
-                raise InputTypeError(
-                    f"column {column!r} is {schema.field(column).type} in {fragment.path}, but "
-                    f"{expected} in other files of {self.name}: write all with one type."
-                )
 
     def _find_width(self) -> int:
         """Length of the vectors."""

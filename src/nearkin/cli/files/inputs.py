@@ -16,7 +16,7 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
@@ -181,7 +181,12 @@ def detect_content(path: Path) -> str:
         if head.startswith(beginning):
             return content
     if head.startswith(b"PK\x03\x04"):
-        return _content_of_zip(path)
+        names = [""]
+        with suppress(OSError, zipfile.BadZipFile), zipfile.ZipFile(path) as archive:
+            names = archive.namelist()
+        if any(name.startswith("xl/") for name in names):
+            return "excel"
+        return "npz" if all(name.endswith(".npy") for name in names) else "zip"
     if head[8:25] == b'{"__metadata__":{':
         return "model"
     if b"\0" in head[:2]:
@@ -190,18 +195,6 @@ def detect_content(path: Path) -> str:
     if line.startswith(b"{"):
         return "jsonl"
     return "tsv" if b"\t" in line and b"," not in line and b";" not in line else "csv"
-
-
-def _content_of_zip(path: Path) -> str:
-    """Content of a ZIP archive: "excel", "npz" or "zip"."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            names = archive.namelist()
-    except (OSError, zipfile.BadZipFile):
-        return "zip"
-    if any(name.startswith("xl/") for name in names):
-        return "excel"
-    return "npz" if all(name.endswith(".npy") for name in names) else "zip"
 
 
 def describe_content(content: str) -> str:
@@ -737,9 +730,11 @@ class DelimitedFile:
                 found[name] = ("boolean", kind)
             elif pa.types.is_temporal(kind):
                 found[name] = ("date", pa.string())
-            elif pa.types.is_string(kind) and not self._mostly_numbers(column):
-                found[name] = ("text", pa.string())
-            else:  # with a cell that is none, perhaps: reading will find it
+            elif pa.types.is_string(kind):  # with a cell that is none, perhaps: reading finds it
+                cells = _first_cells(column)
+                is_number = sum(map(self._is_number, cells)) > len(cells) / 2
+                found[name] = ("number", pa.float64()) if is_number else ("text", pa.string())
+            else:
                 found[name] = ("number", pa.float64())
         return found
 
@@ -748,11 +743,6 @@ class DelimitedFile:
         for batch in self._read(None, []):
             return batch
         raise self._locate_error([], InputError("it has no rows"))
-
-    def _mostly_numbers(self, column: Any) -> bool:
-        """Whether most of the first 1000 cells are numbers."""
-        cells = _first_cells(column)
-        return sum(map(self._is_number, cells)) > len(cells) / 2
 
     def _is_number(self, cell: str) -> bool:
         """Whether pyarrow reads a cell as a number or a truth value."""

@@ -9,7 +9,7 @@ import json
 import os
 import sys
 from collections.abc import Container, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -125,8 +125,18 @@ class Output:
 def _write_file(path: Path, suffix: str, batches: Iterator[Any], quote: bool) -> None:
     """Write batches to a file in the format of the suffix."""
     if suffix in (".parquet", ".feather", ".arrow"):
+        from pyarrow.parquet import ParquetWriter
+
         first = next(batches)
-        with _arrow_writer(path, suffix, first.schema) as writer:
+        with ExitStack() as stack:
+            if suffix == ".parquet":
+                # Numbers that differ from row to row: a dictionary of them would not help.
+                repeated = [f.name for f in first.schema if pa.types.is_string(f.type)]
+                writer = ParquetWriter(path, first.schema, use_dictionary=repeated)
+            else:
+                opened = stack.enter_context(pa.OSFile(str(path), "wb"))
+                writer = pa.ipc.new_file(opened, first.schema)
+            stack.enter_context(writer)
             for batch in chain([first], batches):
                 writer.write_batch(batch)
         return
@@ -146,21 +156,6 @@ def _format(batches: Iterable[Any], form: str, quote: bool) -> Iterator[bytes]:
             yield "".join(f"{line}\n" for line in lines).encode()
         else:
             yield _format_csv(batch, "\t" if form == ".tsv" else ",", not number, quote)
-
-
-@contextmanager
-def _arrow_writer(path: Path, suffix: str, schema: Any) -> Iterator[Any]:
-    """Writer of record batches to a Parquet or Feather file."""
-    from pyarrow.parquet import ParquetWriter
-
-    if suffix == ".parquet":
-        # Numbers that differ from row to row: a dictionary of them would not help.
-        repeated = [f.name for f in schema if pa.types.is_string(f.type)]
-        with ParquetWriter(path, schema, use_dictionary=repeated) as writer:
-            yield writer
-        return
-    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, schema) as writer:
-        yield writer
 
 
 def _emit(data: bytes) -> None:
@@ -228,18 +223,14 @@ def _print_preview(batches: Iterable[Any]) -> None:
         n_rows += len(batch)
     table = Table(*names)
     for row in rows:
-        table.add_row(*(_format_cell(row[name]) for name in names))
+        cells = ("" if row[name] is None else row[name] for name in names)
+        table.add_row(*(f"{c:.4g}" if isinstance(c, float) else str(c) for c in cells))
     Console().print(table)
     if n_rows > len(rows) or (rows and len(rows[0]) > 12):
         say(
             f"the first {len(rows)} of {n_rows} rows, and 12 columns at most; -o FILE or a pipe "
             "gives all"
         )
-
-
-def _format_cell(value: Any) -> str:
-    """Text of a cell in the preview."""
-    return f"{value:.4g}" if isinstance(value, float) else "" if value is None else str(value)
 
 
 # Rows of a batch that goes to an output.
