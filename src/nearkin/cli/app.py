@@ -189,7 +189,6 @@ for _name, _command in _COMMANDS.items():
 
 
 def _version(wanted: bool) -> None:
-    """Show the version and end."""
     if wanted:
         typer.echo(__version__)
         raise typer.Exit

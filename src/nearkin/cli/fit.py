@@ -361,17 +361,14 @@ def describe_hold_out_rows(whole: Part, learn: Part, test: Part) -> str:
 
 
 def _has_both(pairs: nk.Pairs | None) -> bool:
-    """Whether there are must-links and cannot-links."""
     return pairs is not None and min(len(pairs.must_link), len(pairs.cannot_link)) > 0
 
 
 def _has_triplets(pairs: nk.Pairs | None) -> bool:
-    """Whether there are triplets."""
     return _count("triplet", pairs) > 0
 
 
 def _count(kind: str, pairs: nk.Pairs | None) -> int:
-    """Number of pairs, or of triplets."""
     if pairs is None:
         return 0
     return len(pairs.closer) if kind == "triplet" else len(pairs) - len(pairs.closer)

@@ -209,7 +209,6 @@ def choose_columns(
 
 
 def _read_kind(given: str) -> tuple[str, str]:
-    """Column and kind of a ``NAME=KIND`` option."""
     name, sign, kind = given.rpartition("=")
     if not sign or kind not in table_reading.KINDS:
         raise UserError(

@@ -243,7 +243,6 @@ def map_ahead(
 
 
 def _cancel(waiting: Iterable[Future[Any]]) -> None:
-    """Cancel futures that have not begun."""
     for future in waiting:
         future.cancel()
 

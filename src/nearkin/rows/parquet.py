@@ -98,7 +98,6 @@ def is_list(pa: Any, kind: Any) -> bool:
 
 
 def _is_number(pa: Any, kind: Any) -> bool:
-    """Whether a type of Arrow is numeric or boolean."""
     return bool(
         pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind)
     )
@@ -262,7 +261,6 @@ class ParquetFiles:
         return rows
 
     def _read_vectors(self, column: Any, start: int) -> Floats:
-        """Rows (n, d) from a column of vectors."""
         where = f"column {self._columns[0]!r} of {self.name}"
         if hasattr(column, "value_lengths"):  # lists of any length
             lengths = column.value_lengths().to_numpy(zero_copy_only=False)
@@ -309,7 +307,6 @@ class ParquetFiles:
         return pieces
 
     def _find_width(self) -> int:
-        """Length of the vectors."""
         kind = self._dataset.schema.field(self._columns[0]).type
         if import_pyarrow().types.is_fixed_size_list(kind):
             return int(kind.list_size)

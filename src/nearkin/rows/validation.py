@@ -155,7 +155,6 @@ def refuse_gaps(
 
 
 def _refuse_overflow(X: Any, given: Any, name: str) -> None:
-    """Raise if squares of finite numbers overflow."""
     low, high = (
         to_dense(ends).ravel().astype(np.float64) for ends in (X.min(axis=0), X.max(axis=0))
     )

@@ -154,7 +154,6 @@ def find_training_rows(
 
 
 def _packed_shape(node: Any, header: Header) -> tuple[int, ...]:
-    """Shape of a packed matrix."""
     if "sparse" in node:
         return tuple(int(n) for n in node["shape"])
     shape = header.arrays[node["array"]][1]

@@ -437,11 +437,9 @@ class _Packer:
         return node
 
     def _pack_named(self, values: dict[str, Any], path: str) -> Json:
-        """JSON of values by name."""
         return {name: self.pack(value, join_path(path, name)) for name, value in values.items()}
 
     def _pack_items(self, values: Any, path: str) -> Json:
-        """JSON of values in a list."""
         return [self.pack(value, join_path(path, str(i))) for i, value in enumerate(values)]
 
     def _pack_new_array(self, value: Array, path: str) -> Json:
@@ -522,11 +520,9 @@ class _Unpacker:
         raise StorageError(f"{path or 'the model'} is written in a form that is not known.")
 
     def _unpack_items(self, nodes: list[Json], path: str, depth: int) -> list[Any]:
-        """List of values from a list of JSON nodes."""
         return [self.unpack(node, join_path(path, str(i)), depth) for i, node in enumerate(nodes)]
 
     def _unpack_named(self, nodes: dict[str, Json], path: str, depth: int) -> dict[str, Any]:
-        """Values by name from JSON nodes by name."""
         return {
             name: self.unpack(node, join_path(path, name), depth) for name, node in nodes.items()
         }

@@ -190,7 +190,6 @@ def describe_roles(roles: Roles) -> str:
 
 
 def _list_names(names: Sequence[str]) -> str:
-    """Quoted names, and how many more there are."""
     return few(map(repr, names), _MOST_NAMES)
 
 

@@ -129,7 +129,6 @@ def read_table(X: Any, wanted: Any = None, names: Any = None) -> list[RawColumn]
 
 
 def _split_array(X: NDArray[Any], names: Any) -> dict[str, Any]:
-    """Columns of an array by name."""
     if X.ndim != 2:
         raise InputError(
             f"Expected 2D array, got an array of shape {X.shape}: a table has rows and columns. "
@@ -144,7 +143,6 @@ def _split_array(X: NDArray[Any], names: Any) -> dict[str, Any]:
 
 
 def _read_series(name: str, column: nw.Series[Any]) -> RawColumn:
-    """Column of a narwhals series."""
     if column.dtype == nw.Decimal:
         column = column.cast(nw.Float64)
     if column.dtype == nw.Date or column.dtype == nw.Datetime:
@@ -233,7 +231,6 @@ def _is_number(value: Any) -> bool:
 
 
 def _is_vector(value: Any) -> bool:
-    """Whether a cell is a sequence of numbers."""
     if isinstance(value, np.ndarray):
         return value.ndim == 1 and value.dtype.kind in "iuf"
     return isinstance(value, list | tuple) and all(_is_number(one) for one in value)

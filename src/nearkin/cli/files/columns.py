@@ -175,20 +175,10 @@ def refuse_others(kinds: Kinds, columns: list[str], file: str) -> None:
         return
     other = [column for column in columns if kinds[column] not in ("number", "boolean")]
     shown = few(f"{column!r} ({kinds[column]})" for column in other)
-    vectors = [column for column in other if kinds[column] == "vector"]
-    if vectors:
-        remedy = f"A column of vectors is used alone: --columns {vectors[0]}"
-    else:
-        remedy = f"Leave them out with --exclude {_quote(','.join(other[:5]))}"
-        text = [column for column in other if kinds[column] == "text"]
-        if text:
-            remedy += f", or make a column of each value with --one-hot {_quote(text[0])}"
-    raise UserError(f"{file} has columns that are not numbers: {shown}.\n{remedy}.")
-
-
-def _quote(text: str) -> str:
-    """A name in quotes if a shell needs them."""
-    return f'"{text}"' if " " in text else text
+    raise UserError(
+        f"{file} has columns that are not numbers: {shown}.\nLeave them out with --exclude, or use "
+        "a column of vectors alone with --columns; --one-hot makes columns of the values of a text."
+    )
 
 
 def features_of_model(names: Sequence[str], kinds: Kinds, file: str, model: str) -> list[Feature]:

@@ -157,7 +157,6 @@ def find_input(
 
 
 def _is_utf8(given: Input) -> bool:
-    """Whether all of a file is text in UTF-8."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     with given.open() as file:
         try:
@@ -235,7 +234,6 @@ def _refuse_other_content(name: str, role: str, form: str, content: str) -> None
 
 
 def _is_zipped(path: Path) -> bool:
-    """Whether a file is compressed by gzip."""
     with open(path, "rb") as file:
         return file.read(2) == b"\x1f\x8b"
 
@@ -307,7 +305,6 @@ class _Streams:
         return self._folder / f"stream-{len(self._kept)}"
 
     def _copy(self, path: Path, file: Path, name: str) -> None:
-        """Copy all of a pipe to a file."""
         with open(file, "wb") as copy:
             if name == _STANDARD_INPUT_NAME:
                 if sys.stdin is None:
@@ -566,7 +563,6 @@ def _open_npz(given: Input) -> Source:
 
 
 def _kind(kind: Any) -> str:
-    """Kind of a column by its type of pyarrow."""
     kinds = {
         "text": "dictionary string large_string string_view",  # categories, whatever their values
         "boolean": "boolean",
@@ -788,7 +784,6 @@ class DelimitedFile:
         return None
 
     def _read_error(self, error: Exception) -> UserError:
-        """Error that the file cannot be read to its end."""
         return UserError(f"{self.name} cannot be read to its end: {error}")
 
     def _refuse_other_delimiter(self, *, asked: bool) -> None:
@@ -906,7 +901,6 @@ _KINDS = {"integer": "number", "truth": "boolean", "float": "number"}
 
 
 def _form(value: Any) -> str:
-    """Kind of a JSON value."""
     if value is None:
         return "nothing"
     if isinstance(value, bool):

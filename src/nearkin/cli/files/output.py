@@ -210,7 +210,6 @@ def _to_plain_columns(batch: Any, quote: bool) -> Any:
 
 
 def _print_preview(batches: Iterable[Any]) -> None:
-    """Print the first rows as a table for people."""
     from rich.console import Console
     from rich.table import Table
 
@@ -269,7 +268,6 @@ def table_of(columns: Mapping[str, Any]) -> Iterator[Any]:
 
 
 def _carried_columns(block: Any) -> dict[str, Any]:
-    """Carried columns of a block, by name."""
     if block.carried is None:
         return {}
     return dict(zip(block.carried.schema.names, block.carried.columns, strict=True))

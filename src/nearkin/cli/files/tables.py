@@ -263,7 +263,6 @@ class _RowCompletion:
         return found
 
     def _missing_error(self, missing: Missing) -> MissingCellsError:
-        """Error for missing cells without a policy."""
         fill = "To fill them, the model must be fitted with --missing fill"
         if self.model is None:
             fill = "--missing fill puts the median of the column there"
@@ -325,7 +324,6 @@ class NamedRows(ABC):
         return values if of_file else self._drop_left_out(values)
 
     def _drop_left_out(self, values: Any) -> Any:
-        """Values without those of rows left out."""
         return values.take(pa.array(self.numbers())) if len(self._left_out) else values
 
     @property
@@ -391,7 +389,6 @@ class NamedRows(ABC):
         return self._read_cells(names)
 
     def _read_cells(self, names: Sequence[str]) -> Any:
-        """Columns as a table of pyarrow."""
         batches = list(self._source.batches([], names)) if names else []
         return self._drop_left_out(pa.Table.from_batches(batches)) if batches else pa.table({})
 
