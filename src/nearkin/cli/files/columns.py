@@ -107,40 +107,36 @@ def pick_columns(
     columns are left out, with a note unless ``quietly``.
     """
     one_hot = _match_option(choice.one_hot, kinds, choice, labels, "--one-hot", file)
+    left_out = set(match_columns(choice.exclude, kinds, "--exclude", file))
     if choice.columns:
         chosen = _match_option(choice.columns, kinds, choice, labels, "--columns", file)
     else:
         chosen = [column for column in kinds if column not in set(aside)]
-        chosen = _drop_doubtful_columns(chosen, kinds, choice, file, quietly)
-    left_out = set(match_columns(choice.exclude, kinds, "--exclude", file))
+        others = [column for column in chosen if column not in left_out and column not in one_hot]
+        doubtful = _find_doubtful_columns({column: kinds[column] for column in others})
+        if doubtful and not quietly:
+            named = ", ".join(f"{column!r} ({why})" for column, why in doubtful.items())
+            say(f"note: not learned from {named}; --columns takes all that it names.")
+        chosen = [column for column in chosen if column not in doubtful]
     numeric = [column for column in chosen if column not in left_out and column not in one_hot]
     if not numeric and not one_hot:
         raise UserError(f"{file}: no columns are left to learn from.")
     return numeric, one_hot
 
 
-def _drop_doubtful_columns(
-    columns: list[str], kinds: Kinds, choice: Choice, file: str, quietly: bool
-) -> list[str]:
-    """Columns without ids, classes and yes or no, with a note on these."""
+def _find_doubtful_columns(kinds: Kinds) -> dict[str, str]:
+    """Columns that are ids, classes, or yes or no, and why."""
     from nearkin.tables.choice import find_doubtful_columns  # with NumPy: help does not wait
 
-    spoken_of = {*match_columns(choice.exclude, kinds, "--exclude", file)}
-    spoken_of |= {*match_columns(choice.one_hot, kinds, "--one-hot", file)}
-    others = {column: kinds[column] for column in columns if column not in spoken_of}
     ids = {
         column: why
-        for column, kind in others.items()
+        for column, kind in kinds.items()
         if kind == "text" and (why := table_reading.recognise_id_name(column)) is not None
     }
-    left = {column: kind for column, kind in others.items() if column not in ids}
+    left = {column: kind for column, kind in kinds.items() if column not in ids}
     if not left or has_words(kinds, [*left]):  # beside other words it is seen what they hold
-        ids, left = {}, others
-    aside = ids | find_doubtful_columns(left, with_words=has_words(kinds, [*left]))
-    if aside and not quietly:
-        named = ", ".join(f"{column!r} ({why})" for column, why in aside.items())
-        say(f"note: not learned from {named}; --columns takes all that it names.")
-    return [column for column in columns if column not in aside]
+        ids, left = {}, kinds
+    return ids | find_doubtful_columns(left, with_words=has_words(kinds, [*left]))
 
 
 def has_words(kinds: Kinds, columns: Sequence[str]) -> bool:

@@ -18,7 +18,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import islice
 from math import prod
 from pathlib import Path
@@ -416,12 +416,17 @@ def open_source(path: Path, choice: Choice, role: str) -> Source:
     if role != "DATA" and detect_form(path) is not None and not is_stream(path):
         form = None  # it was said of the data
     given = find_input(path, role, form=form, encoding=choice.encoding)
+    return open_input(given, choice.delimiter)
+
+
+def open_input(given: Input, delimiter: str | None) -> Source:
+    """Open an input of rows."""
     if given.form in ("csv", "tsv"):
-        table = DelimitedFile(given, choice.delimiter)
+        table = DelimitedFile(given, delimiter)
         return Source(given.name, table.kinds, table.batches, table.where)
     if given.form == "jsonl":
         lines = JsonLinesFile(given)
-        return Source(given.name, lines.kinds, lines.batches, lines.where)
+        return Source(given.name, lines.kinds, lines.batches, partial(find_json_line, given))
     read = {
         PICTURES: _open_pictures,
         "parquet": _open_parquet,
@@ -848,6 +853,12 @@ def read_json_lines(source: Input) -> Iterator[tuple[int, dict[str, Any]]]:
         raise UserError(f"{source.name} cannot be read to its end: {error}") from error
 
 
+def find_json_line(source: Input, row: int) -> str:
+    """Line of a row, such as "line 1" for row 0."""
+    line, _ = next(islice(read_json_lines(source), row, None), (row + 1, {}))
+    return f"line {line}"
+
+
 class JsonLinesFile:
     """A file of JSON lines as a table: absent cells are missing, kinds inferred from all rows."""
 
@@ -863,11 +874,6 @@ class JsonLinesFile:
             raise UserError(f"{source.name} has no rows.")
         self._forms = {name: _common_form(forms) for name, forms in found.items()}
         self.kinds: Kinds = {name: _KINDS.get(form, form) for name, form in self._forms.items()}
-
-    def where(self, row: int) -> str:
-        """Line of a row, such as "line 1" for row 0."""
-        line, _ = next(islice(read_json_lines(self._source), row, None), (row + 1, {}))
-        return f"line {line}"
 
     def batches(self, numbers: Sequence[str], others: Sequence[str]) -> Iterator[Any]:
         """Record batches of some columns."""
