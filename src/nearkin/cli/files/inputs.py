@@ -424,10 +424,8 @@ def open_input(given: Input, delimiter: str | None) -> Source:
     if given.form in ("csv", "tsv"):
         table = DelimitedFile(given, delimiter)
         return Source(given.name, table.kinds, table.batches, table.where)
-    if given.form == "jsonl":
-        lines = JsonLinesFile(given)
-        return Source(given.name, lines.kinds, lines.batches, partial(find_json_line, given))
     read = {
+        "jsonl": _open_json_lines,
         PICTURES: _open_pictures,
         "parquet": _open_parquet,
         "feather": _open_feather,
@@ -859,34 +857,28 @@ def find_json_line(source: Input, row: int) -> str:
     return f"line {line}"
 
 
-class JsonLinesFile:
-    """A file of JSON lines as a table: absent cells are missing, kinds inferred from all rows."""
+def _open_json_lines(given: Input) -> Source:
+    """Open a file of JSON lines: absent cells are missing, kinds are inferred from all rows."""
+    found: dict[str, set[str]] = {}
+    n_rows = 0
+    for _, cells in read_json_lines(given):
+        n_rows += 1
+        for name, value in cells.items():
+            found.setdefault(name, set()).add(_form(value))
+    if n_rows == 0:
+        raise UserError(f"{given.name} has no rows.")
+    form_of = {name: _common_form(forms) for name, forms in found.items()}
 
-    def __init__(self, source: Input) -> None:
-        self._source = source
-        found: dict[str, set[str]] = {}
-        n_rows = 0
-        for _, cells in read_json_lines(source):
-            n_rows += 1
-            for name, value in cells.items():
-                found.setdefault(name, set()).add(_form(value))
-        if n_rows == 0:
-            raise UserError(f"{source.name} has no rows.")
-        self._forms = {name: _common_form(forms) for name, forms in found.items()}
-        self.kinds: Kinds = {name: _KINDS.get(form, form) for name, form in self._forms.items()}
-
-    def batches(self, numbers: Sequence[str], others: Sequence[str]) -> Iterator[Any]:
-        """Record batches of some columns."""
+    def batches(numbers: Sequence[str], others: Sequence[str]) -> Iterator[Any]:
         types = {
             "integer": pa.int64(), "truth": pa.bool_(), "float": pa.float64(), "text": pa.string(),
             "vector": pa.list_(pa.float64()),
         }  # fmt: skip
-        names = list(dict.fromkeys([*numbers, *others]))
-        rows = (cells for _, cells in read_json_lines(self._source))
+        rows = (cells for _, cells in read_json_lines(given))
         while some := list(islice(rows, _ROWS_OF_JSON)):
             columns = {}
-            for name in names:
-                form = self._forms[name]
+            for name in dict.fromkeys([*numbers, *others]):
+                form = form_of[name]
                 values = [cells.get(name) for cells in some]
                 if form == "float":
                     values = _to_numbers(values)
@@ -896,6 +888,9 @@ class JsonLinesFile:
                     values = [None if v is None else json.dumps(v) for v in values]
                 columns[name] = pa.array(values, types.get(form, pa.string()))
             yield pa.record_batch(columns)
+
+    kinds = {name: _KINDS.get(form, form) for name, form in form_of.items()}
+    return Source(given.name, kinds, batches, partial(find_json_line, given))
 
 
 def _to_numbers(values: Any) -> list[float | None]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -303,18 +302,14 @@ _WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,14})(\.0*)?")
 
 
 @dataclass(frozen=True)
-class NamedRows(ABC):
+class NamedRows:
     """An open file with a name or number for each row; ``file`` is its name for messages."""
 
     file: str
+    n_rows: int  # without those left out
     _source: Source
     _id_column: str | None
     _left_out: NDArray[np.int64]
-
-    @property
-    @abstractmethod
-    def n_rows(self) -> int:
-        """Number of rows, without those left out."""
 
     def values(self, column: str, option: str, *, of_file: bool = False) -> Any:
         """Values of a column as an array of pyarrow, with those of rows left out if ``of_file``."""
@@ -477,11 +472,6 @@ class Table(NamedRows):
     # What makes numbers of the columns, where words are among them: a TableEncoder.
     encoder: Any
 
-    @property
-    def n_rows(self) -> int:
-        """Number of rows, without those left out."""
-        return len(self.rows)
-
     def columns_beside(self, numbers: NDArray[np.integer]) -> Any:
         """Columns beside features, ids and vectors, of rows ``numbers`` (increasing), read once."""
         used = {*(self.names or ()), self._id_column}
@@ -578,6 +568,7 @@ def open_table(
     rows, left_out, fill = completing.rows(choice.missing, layout, along)
     return Table(
         source.file,
+        len(rows),
         source,
         choice.id_column,
         left_out,
@@ -647,11 +638,6 @@ class RecordTable(NamedRows):
     cells: Any
 
     @property
-    def n_rows(self) -> int:
-        """Number of records."""
-        return len(self.cells)
-
-    @property
     def compared(self) -> list[str]:
         """Names of the columns to compare."""
         return list(self.cells.column_names)
@@ -717,7 +703,7 @@ def open_records(
         )
     nobody = np.empty(0, dtype=np.int64)
     cells = pa.Table.from_batches(batches)
-    records = RecordTable(source.file, source, choice.id_column, nobody, cells=cells)
+    records = RecordTable(source.file, len(cells), source, choice.id_column, nobody, cells)
     known = () if choice.id_column else filter(recognise_id_name, source.kinds)
     for name in known:
         if len(records.values(name, "--id").unique().drop_null()) == records.n_rows:
