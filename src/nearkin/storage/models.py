@@ -31,10 +31,8 @@ from nearkin.storage.arrays import (
 from nearkin.storage.files import StrPath
 from nearkin.storage.schema import (
     Packed,
-    bytes_to_embed,
-    count_claimed_columns,
     fields_of,
-    has_sparse_rows,
+    find_cost,
     pack,
     unpack,
 )
@@ -455,18 +453,18 @@ def _embed_a_row(metric: Any, otherwise: str, size: int) -> None:
     Where its table has words, a row of missing cells. Not tried if that would take much more memory
     than the model's ``size`` in bytes.
     """
-    columns = count_claimed_columns(metric)
+    columns, n_bytes, has_sparse_rows = find_cost(metric)
     if columns > _MOST_COLUMNS:
         raise StorageError(
             f"{otherwise}: {columns} columns are more than {_MOST_COLUMNS}, for all learners in it "
             "together."
         )
-    if bytes_to_embed(metric) > 2 * size + _MOST_TO_TRY:
+    if n_bytes > 2 * size + _MOST_TO_TRY:
         return
     # What takes any rows and is stored begins with a TableEncoder.
     of_gaps = bool(getattr(metric, "_sees_any_rows", False))
     row: Any = np.full((1, int(metric.n_features_in_)), np.nan if of_gaps else 0.0)
-    if has_sparse_rows(metric):
+    if has_sparse_rows:
         row = sp.csr_array(row)
 
     def try_on(method: Any, rows: Any) -> Any:

@@ -624,20 +624,19 @@ def _explain_refusal(value: Any, path: str) -> str:
     return f"{path} is a {kind}, which is not stored."
 
 
-def count_claimed_columns(model: Any) -> int:
-    """Sum over learners of the more of input and output columns, which tiny files can claim."""
-    return sum(
-        max(_count_columns(part)) for part in _walk_parts(model) if isinstance(part, BaseEstimator)
-    )
+def find_cost(model: Any) -> tuple[int, int, bool]:
+    """Columns that a model claims, bytes that embedding a row takes, and if it keeps sparse rows.
 
-
-def bytes_to_embed(model: Any) -> int:
-    """Upper bound of the bytes of memory that embedding one row takes, beside the model."""
-    numbers, named = 0, 0
+    The columns are those of all learners, the more of input and output, which tiny files can claim;
+    the bytes an upper bound beside the model.
+    """
+    columns, numbers, named, has_sparse_rows = 0, 0, 0, False
     parts = list(_walk_parts(model))
     is_alone = sum(isinstance(part, BaseEstimator) for part in parts) == 1
     for part in parts:
-        numbers += _PER_COLUMN * sum(_count_columns(part))
+        taken, given = (int(getattr(part, f"n_{end}_", 0)) for end in ("features_in", "components"))
+        columns += max(taken, given) if isinstance(part, BaseEstimator) else 0
+        numbers += _PER_COLUMN * (taken + given)
         for name, spec in fields_of(type(part)).items():
             value = getattr(part, name, None)
             if isinstance(value, np.ndarray):
@@ -645,27 +644,12 @@ def bytes_to_embed(model: Any) -> int:
                 numbers += 0 if value.size else sum(value.shape)
             if spec.training_rows and value is not None:
                 m, d = value.shape
+                has_sparse_rows |= sp.issparse(value)
                 # Of sparse rows that come first a sparse row is tried, which makes nothing dense.
                 is_first = sp.issparse(value) and is_alone
                 numbers += _PER_COLUMN * d if is_first else _PER_ENTRY * m * d
                 numbers += _PER_PAIR * m * m
-    return 8 * numbers + named
-
-
-def has_sparse_rows(model: Any) -> bool:
-    """Whether a model keeps rows of the training data as a sparse matrix."""
-    return any(
-        sp.issparse(getattr(part, name, None))
-        for part in _walk_parts(model)
-        for name, spec in fields_of(type(part)).items()
-        if spec.training_rows
-    )
-
-
-def _count_columns(part: Any) -> tuple[int, int]:
-    """Numbers of input and output columns of a learner; 0 if it has none."""
-    taken, given = (getattr(part, name, 0) for name in ("n_features_in_", "n_components_"))
-    return int(taken), int(given)
+    return columns, 8 * numbers + named, has_sparse_rows
 
 
 def _walk_parts(value: Any) -> Iterator[Any]:
