@@ -29,7 +29,6 @@ from nearkin.errors import explain_missing_package
 from nearkin.storage.files import whole_file
 
 if TYPE_CHECKING:
-    from nearkin._types import Ints
     from nearkin.rows.streams import RowStream
 
 # Rows that a picture shows at most.
@@ -198,7 +197,10 @@ def plot_model(
     with explain_missing_package("pictures need matplotlib", "plot"):
         from matplotlib.figure import Figure
     figure = Figure(figsize=(7, 5.5), layout="constrained")  # without a window
-    numbers = _draw_rows(len(table.rows), known, seed)
+    numbers = np.arange(len(table.rows))
+    if len(numbers) > _MOST_DRAWN:  # some, and those in pairs
+        drawn = np.random.default_rng(seed).choice(len(numbers), _MOST_DRAWN, replace=False)
+        numbers = np.unique(drawn if known is None else np.concatenate([drawn, known.points]))
     nk.plot.embedding(
         learned.embed(table.rows.take(numbers)),
         None if y is None else y[numbers],
@@ -209,11 +211,3 @@ def plot_model(
     )
     with whole_file(output) as unfinished:
         figure.savefig(unfinished, format=output.suffix.lower()[1:], dpi=150)
-
-
-def _draw_rows(n_rows: int, pairs: nk.Pairs | None, seed: int) -> Ints:
-    """Row numbers to draw: all, or 20 000 at random and those in pairs."""
-    if n_rows <= _MOST_DRAWN:
-        return np.arange(n_rows)
-    drawn = np.random.default_rng(seed).choice(n_rows, _MOST_DRAWN, replace=False)
-    return np.unique(drawn if pairs is None else np.concatenate([drawn, pairs.points]))

@@ -17,15 +17,7 @@ from nearkin._types import Doubles, Floats
 from nearkin.errors import InputError
 from nearkin.messages import is_heard, notice
 from nearkin.rows import access, backends, device_math
-from nearkin.rows.backends import (
-    ROWS_FOR_UNITS,
-    Combine,
-    OfBlock,
-    Parts,
-    RemoteRows,
-    add_parts,
-    evenly_spaced,
-)
+from nearkin.rows.backends import ROWS_FOR_UNITS, evenly_spaced
 from nearkin.rows.sparse import is_sparse
 
 # So many rows tell how wide columns are, fewer their units; so many numbers are looked at at once.
@@ -419,10 +411,10 @@ def _call_with_divided(
     return function(divide_columns(rows, scale), *aligned)
 
 
-class DividedRows(RemoteRows):
+class DividedRows(backends.RemoteRows):
     """Remote rows whose columns are divided as they are read."""
 
-    def __init__(self, rows: RemoteRows, scale: Floats) -> None:
+    def __init__(self, rows: backends.RemoteRows, scale: Floats) -> None:
         self._rows, self._scale = rows, scale
         self.dtype, self.names, self.numbers = rows.dtype, rows.names, rows.numbers
         self.device, self.n_columns = rows.device, rows.n_columns
@@ -437,8 +429,11 @@ class DividedRows(RemoteRows):
         return np.asarray(divide_columns(self._rows.take(rows), self._scale))
 
     def reduced(
-        self, function: OfBlock, *aligned: NDArray[Any], combine: Combine = add_parts
-    ) -> Parts:
+        self,
+        function: backends.OfBlock,
+        *aligned: NDArray[Any],
+        combine: backends.Combine = backends.add_parts,
+    ) -> backends.Parts:
         """Apply ``function`` to each block of divided rows, and combine all results."""
         return self._rows.reduced(
             partial(_call_with_divided, function, self._scale), *aligned, combine=combine

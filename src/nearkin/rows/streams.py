@@ -6,7 +6,8 @@ import os
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, nullcontext
-from dataclasses import replace
+from copy import copy
+from dataclasses import dataclass, replace
 from itertools import chain, starmap
 from pathlib import Path
 from tokenize import TokenError
@@ -45,27 +46,21 @@ if TYPE_CHECKING:
 SAMPLE_ROWS = 50_000
 
 
+@dataclass(eq=False, repr=False)
 class GatheredRows(RemoteRows):
     """A sample of a stream's rows, ``numbers``, and the moments of all, gathered in one pass."""
 
-    def __init__(
-        self,
-        shape: tuple[int, int],
-        names: list[str] | None,
-        numbers: NDArray[np.int64],
-        rows: Floats,
-        moments: Parts,
-    ) -> None:
-        self.shape = shape
-        self.dtype = rows.dtype
-        self.names = names
-        self.numbers = numbers
-        self._rows = rows
-        self._moments = moments
+    shape: tuple[int, int]
+    names: list[str] | None
+    numbers: NDArray[np.int64]
+    _rows: Floats
+    _moments: Parts
+
+    def __post_init__(self) -> None:
+        self.dtype = self._rows.dtype
 
     def take(self, rows: NDArray[np.integer]) -> Floats:
         """Rows (k, d) of the sample by their numbers."""
-        assert self.numbers is not None
         places = np.searchsorted(self.numbers, rows)
         places = np.minimum(places, len(self.numbers) - 1)
         absent = self.numbers[places] != rows
@@ -383,7 +378,7 @@ class RowStream(RememberingRows):
 
     def on(self, feed: Feed) -> RowStream:
         """The same stream, with its blocks worked on on a device."""
-        return self._with_changes(feed=feed)
+        return self._with_changes(_feed=feed, device=str(feed.device))
 
     def read_by(
         self,
@@ -392,20 +387,13 @@ class RowStream(RememberingRows):
         source: str | None = None,
     ) -> RowStream:
         """A stream of the same columns, read by another function."""
-        return self._with_changes(read=read, n_rows=n_rows, source=source or self._source)
+        return self._with_changes(_read=read, _n_rows=n_rows, _source=source or self._source)
 
     def _with_changes(self, **changes: Any) -> RowStream:
-        """A copy of the stream with other arguments of the constructor."""
-        now = {
-            "read": self._read,
-            "n_rows": self._n_rows,
-            "n_columns": self.n_columns,
-            "dtype": self.dtype,
-            "names": self.names,
-            "source": self._source,
-            "feed": self._feed,
-        }
-        return RowStream(**(now | changes))
+        """A copy of the stream with other attributes, which remembers no rows."""
+        changed = copy(self)
+        vars(changed).update(changes, _remembered=None)
+        return changed
 
     def _read_rows(self, wanted: NDArray[np.int64]) -> Floats:
         """Rows (k, d) by their numbers, which increase."""
@@ -478,7 +466,7 @@ class RowStream(RememberingRows):
                     for number, row in zip(numbers.tolist(), rows, strict=True):
                         yield Block(number, row[None])
 
-        return self._with_changes(read=read, n_columns=len(names), names=names)
+        return self._with_changes(_read=read, n_columns=len(names), names=names)
 
     def gathered(
         self,

@@ -78,15 +78,10 @@ def refuse_words(X: Any, name: str = "X", *, learner: Any = None, fitted: bool =
             f"{found}Turn them into numbers as those were that {type(learner).__name__} was fitted "
             "to. A nearkin.Chain with a transformer as its first step does so by itself."
         )
-    code = _indent(
-        [
-            "from nearkin import TableEncoder",
-            "encoder = TableEncoder()",
-            "X = encoder.fit_transform(X)",
-        ]
-    )
     raise InputError(
-        f"{found}Turn them into numbers first:\n\n{code}\n\n{_explain_new_rows(learner, 'encoder')}"
+        f"{found}Turn them into numbers first:\n\n    from nearkin import TableEncoder\n"
+        "    encoder = TableEncoder()\n    X = encoder.fit_transform(X)\n\n"
+        f"{_explain_new_rows(learner, 'encoder')}"
     )
 
 
@@ -285,7 +280,7 @@ def _imputer_code(given: Any, *, infinite: bool, empty: bool) -> str:
         f'imputer = SimpleImputer(strategy="median"{options})',
         "X = imputer.fit_transform(X)",
     ]
-    return _indent(lines)
+    return "\n".join(f"    {line}" for line in lines)
 
 
 def _explain_new_rows(learner: Any, transformer: str) -> str:
@@ -307,11 +302,6 @@ def _suggest_table(learner: Any) -> str:
     whole = f"{name}(table=TableEncoder())" if hasattr(learner, "table") else ""
     whole = whole or f"Chain([TableEncoder(), {name}()])"
     return f" To learn from a table with its gaps as they are, fit {whole}."
-
-
-def _indent(lines: list[str]) -> str:
-    """Lines of code, indented for a message."""
-    return "\n".join(f"    {line}" for line in lines)
 
 
 def _locate_bad_cells(X: Any, bad: NDArray[np.bool_]) -> NDArray[np.int64]:

@@ -751,7 +751,11 @@ def read_column(cells: RawColumn, kind: Kind, order: Reading | None = None) -> C
         values = cells.values if cells.form == "vector" else cells.values[:, None]
     elif kind in WORDS:
         values = read_words(cells)
-        values = _convert_to_yes_or_no(cells, values) if kind == "yes or no" else values
+        if kind == "yes or no":
+            said = {**dict.fromkeys(YES, 1.0), **dict.fromkeys(NO, 0.0)}
+            words = {1.0: "yes", 0.0: "no"}
+            read = _read_texts(cells, values, said.get).tolist()
+            values = np.array([words.get(value) for value in read], dtype=object)
     return Column(cells.name, kind, values, found)
 
 
@@ -822,15 +826,6 @@ def read_words(cells: RawColumn) -> NDArray[Any]:
         None if missing else as_word(value)
         for value, missing in zip(cells.values.tolist(), find_missing(cells), strict=True)
     ]
-    return found
-
-
-def _convert_to_yes_or_no(cells: RawColumn, texts: NDArray[Any]) -> NDArray[Any]:
-    """Texts (n,) turned into "yes", "no" or None."""
-    said = {**dict.fromkeys(YES, 1.0), **dict.fromkeys(NO, 0.0)}
-    found = np.empty(len(texts), dtype=object)
-    for row, value in enumerate(_read_texts(cells, texts, said.get)):
-        found[row] = None if np.isnan(value) else "yes" if value else "no"
     return found
 
 

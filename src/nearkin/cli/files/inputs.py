@@ -16,7 +16,7 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import islice
@@ -149,11 +149,11 @@ def find_input(
     said = form or (content if is_stream(path) else detect_form(path))
     if said not in forms:
         raise _form_error(path, name, role, content, forms)
-    if encoding is None or said not in ZIPPED:
-        _refuse_other_content(name, role, str(said), content)
-        return Input(name, kept, str(said), _is_zipped(kept))
     given = Input(name, kept, str(said), _is_zipped(kept))
-    return given if _is_utf8(given) else _streams.decoded(given, encoding)
+    if encoding is not None and said in ZIPPED:
+        return given if _is_utf8(given) else _streams.decoded(given, encoding)
+    _refuse_other_content(name, role, str(said), content)
+    return given
 
 
 def _is_utf8(given: Input) -> bool:
@@ -340,13 +340,9 @@ def _refuse_endless(source: IO[Any], name: str) -> None:
 _streams = _Streams()
 
 
-@contextmanager
-def keep_streams() -> Iterator[None]:
+def keep_streams() -> AbstractContextManager[Any]:
     """Remove copies of pipes at the end of a block."""
-    try:
-        yield
-    finally:
-        _streams.close()
+    return closing(_streams)
 
 
 def claim_standard_input(role: str) -> None:
