@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, nullcontext
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain, starmap
 from pathlib import Path
 from tokenize import TokenError
@@ -46,18 +46,20 @@ if TYPE_CHECKING:
 SAMPLE_ROWS = 50_000
 
 
-@dataclass(eq=False, repr=False)
 class GatheredRows(RemoteRows):
     """A sample of a stream's rows, ``numbers``, and the moments of all, gathered in one pass."""
 
-    shape: tuple[int, int]
-    names: list[str] | None
-    numbers: NDArray[np.int64]
-    _rows: Floats
-    _moments: Parts
-
-    def __post_init__(self) -> None:
-        self.dtype = self._rows.dtype
+    def __init__(
+        self,
+        shape: tuple[int, int],
+        names: list[str] | None,
+        numbers: NDArray[np.int64],
+        rows: Floats,
+        moments: Parts,
+    ) -> None:
+        self.shape, self.dtype, self.names = shape, rows.dtype, names
+        self.numbers: NDArray[np.int64] = numbers
+        self._rows, self._moments = rows, moments
 
     def take(self, rows: NDArray[np.integer]) -> Floats:
         """Rows (k, d) of the sample by their numbers."""
