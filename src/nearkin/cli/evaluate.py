@@ -271,16 +271,14 @@ def _tabulate_lines(lines: list[dict[str, Any]]) -> Iterator[Any]:
 
 def _score_groups(groups: Ints, labels: Any) -> list[dict[str, Any]]:
     """Precision, recall and F1 of the pairs within groups, by class labels."""
+    from sklearn.metrics import pair_confusion_matrix
+
     classes = classes_of.number_classes(labels)
     known = classes >= 0
     groups, classes = groups[known], classes[known]
-
-    def n_pairs(*numbers: Ints) -> int:
-        """Number of pairs of records that agree in all these numbers."""
-        counts = np.unique(np.column_stack(numbers), axis=0, return_counts=True)[1]
-        return int((counts * (counts - 1) // 2).sum())
-
-    right, called, same = n_pairs(groups, classes), n_pairs(groups), n_pairs(classes)
+    # Of both orders of each pair: called the same by nobody or wrongly, overlooked or right.
+    (_, wrong), (overlooked, right) = pair_confusion_matrix(classes, groups).tolist()
+    called, same = right + wrong, right + overlooked
     if not same:
         raise UserError("--labels: no two records are of one class, so that nothing can be found.")
     n = len(groups)

@@ -279,50 +279,33 @@ def _register_transformers() -> None:
         StandardScaler,
     )
 
-    def transformer(cls: type, **fields: Spec) -> None:
-        """Register one class, with the attributes that all transformers have."""
-        names = maybe(words("d"))
-        stored(n_features_in_=size("d"), feature_names_in_=names, **fields)(cls)
-
-    per_column = floats("d")
-
-    transformer(
-        PCA,
-        n_components_=size("q"),
-        components_=floats("q d"),
-        mean_=per_column,
-        explained_variance_=floats("q"),
-        explained_variance_ratio_=numbers("q"),
-        singular_values_=floats("q"),
-        noise_variance_=real,
-        n_samples_=real,
-    )
-    transformer(
-        TruncatedSVD,
-        components_=floats("q d"),
-        explained_variance_=floats("q"),
-        explained_variance_ratio_=numbers("q"),
-        singular_values_=floats("q"),
-    )
-    transformer(
-        StandardScaler,
-        mean_=maybe(per_column),
-        var_=maybe(per_column),
-        scale_=maybe(per_column),
-        n_samples_seen_=real,
-    )
-    transformer(
-        MinMaxScaler,
-        min_=per_column,
-        scale_=per_column,
-        data_min_=per_column,
-        data_max_=per_column,
-        data_range_=per_column,
-        n_samples_seen_=real,
-    )
-    transformer(MaxAbsScaler, max_abs_=per_column, scale_=per_column, n_samples_seen_=real)
-    transformer(RobustScaler, center_=maybe(per_column), scale_=maybe(per_column))
-    transformer(Normalizer)
+    column, count = floats("d"), {"n_samples_seen_": real}
+    axes = {
+        "explained_variance_": floats("q"),
+        "explained_variance_ratio_": numbers("q"),
+        "singular_values_": floats("q"),
+    }
+    known: dict[type, Fields] = {
+        PCA: {
+            "n_components_": size("q"),
+            "components_": floats("q d"),
+            "mean_": column,
+            **axes,
+            "noise_variance_": real,
+            "n_samples_": real,
+        },
+        TruncatedSVD: {"components_": floats("q d"), **axes},
+        StandardScaler: dict.fromkeys(("mean_", "var_", "scale_"), maybe(column)) | count,
+        MinMaxScaler: dict.fromkeys(
+            ("min_", "scale_", "data_min_", "data_max_", "data_range_"), column
+        )
+        | count,
+        MaxAbsScaler: {"max_abs_": column, "scale_": column} | count,
+        RobustScaler: {"center_": maybe(column), "scale_": maybe(column)},
+        Normalizer: {},
+    }
+    for cls, fields in known.items():
+        stored(n_features_in_=size("d"), feature_names_in_=maybe(words("d")), **fields)(cls)
 
 
 def is_of_scikit_learn(cls: type) -> bool:
