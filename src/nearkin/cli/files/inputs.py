@@ -613,8 +613,7 @@ class DelimitedFile:
         refuse_twice(self.columns, self.name)
         if next(lines, None) is None:
             raise UserError(f"{self.name} has a header but no rows.")
-        self._types = self._infer_types()
-        self.kinds: Kinds = {name: kind for name, (kind, _) in self._types.items()}
+        self.kinds: Kinds = self._infer_kinds()
         if delimiter is None and self._delimiter != usual:
             commas = ", and numbers have decimal commas" * (self._point == ",")
             sign = _SIGNS.get(self._delimiter, self._delimiter)
@@ -657,14 +656,21 @@ class DelimitedFile:
 
     def batches(self, numbers: Sequence[str], texts: Sequence[str]) -> Iterator[Any]:
         """Record batches of some columns; those in ``texts`` stay text."""
-        types = {name: self._types[name][1] for name in numbers}
-        types |= {name: pa.string() for name in texts if name not in types}
+        usual = {"number": pa.float64(), "boolean": pa.bool_()}
+        types = dict.fromkeys([*numbers, *texts], pa.string())
+        types |= {name: usual.get(self.kinds[name], pa.string()) for name in numbers}
         return self._read(types, numbers)
 
     def _read(self, types: dict[str, Any] | None, numbers: Sequence[str]) -> Iterator[Any]:
-        """Record batches of columns of these types, or of all as pyarrow sees them."""
+        """Record batches of columns of these types, or of all as pyarrow sees them.
+
+        A row must fit into two blocks of bytes: if one cannot be read, larger ones are tried.
+        """
+        size = self._source.path.stat().st_size
+        blocks = [_BLOCK, *(b for b in _LARGE_BLOCKS if self._source.is_zipped or b < 16 * size)]
+        blocks = blocks if self._source.is_zipped or size > _BLOCK else blocks[:1]
         n_read = 0
-        for block, is_last in self._blocks():
+        for block in blocks:
             skipped = n_read
             try:
                 with self._open_reader(types, block) as reader:
@@ -675,20 +681,10 @@ class DelimitedFile:
                         yield fresh
                 return
             except pa.ArrowInvalid as error:
-                if is_last:
+                if block == blocks[-1]:
                     raise self._locate_error(numbers, error) from error
             except OSError as error:
                 raise self._read_error(error) from error
-
-    def _blocks(self) -> list[tuple[int, bool]]:
-        """Block sizes to try, each with whether it is the last.
-
-        A row must fit into two blocks: if one cannot be read, larger ones are tried.
-        """
-        size = self._source.path.stat().st_size
-        sizes = [_BLOCK, *(b for b in _LARGE_BLOCKS if self._source.is_zipped or b < 16 * size)]
-        sizes = sizes if self._source.is_zipped or size > _BLOCK else sizes[:1]
-        return [(block, block == sizes[-1]) for block in sizes]
 
     def _open_reader(self, types: dict[str, Any] | None, block: int) -> Any:
         """Open the file with pyarrow, to be read in blocks of that many bytes."""
@@ -710,27 +706,26 @@ class DelimitedFile:
             ),
         )
 
-    def _infer_types(self) -> dict[str, tuple[str, Any]]:
-        """Kind of each column, and type to read it as, by the first rows."""
+    def _infer_kinds(self) -> Kinds:
+        """Kind of each column by the first rows."""
         first = self._read_first()
         if self._delimiter != "," and _has_decimal_commas(first):
             self._point = ","
             first = self._read_first()
-        found: dict[str, tuple[str, Any]] = {}
+        found: Kinds = {}
         for name, column in zip(first.schema.names, first.columns, strict=True):
             kind = column.type
             if pa.types.is_binary(kind):  # what pyarrow makes of text that is none
                 raise self._encoding_error() or UserError(f"{self.name} is not in UTF-8.")
+            found[name] = "number"
             if pa.types.is_boolean(kind):
-                found[name] = ("boolean", kind)
+                found[name] = "boolean"
             elif pa.types.is_temporal(kind):
-                found[name] = ("date", pa.string())
+                found[name] = "date"
             elif pa.types.is_string(kind):  # with a cell that is none, perhaps: reading finds it
                 cells = _first_cells(column)
-                is_number = sum(map(self._is_number, cells)) > len(cells) / 2
-                found[name] = ("number", pa.float64()) if is_number else ("text", pa.string())
-            else:
-                found[name] = ("number", pa.float64())
+                if sum(map(self._is_number, cells)) <= len(cells) / 2:
+                    found[name] = "text"
         return found
 
     def _read_first(self) -> Any:

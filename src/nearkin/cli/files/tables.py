@@ -155,10 +155,8 @@ class _RowCompletion:
         nobody = np.empty(0, dtype=np.int64)
         if policy is None and self.model is not None and self.model.fill is not None:
             policy = "fill"
-        if policy in (None, "error") and self.source.direct is not None:
-            direct = _open_directly(self.source.direct, layout, along)
-            if direct is not None:
-                return self._report_all_missing(direct), nobody, None
+        if policy in (None, "error") and (direct := self._open_directly(layout, along)) is not None:
+            return direct, nobody, None
         missing, file = self._count_missing(), self.source.file
         if missing.n_rows == 0:
             raise UserError(f"{file} has no rows.")
@@ -219,12 +217,24 @@ class _RowCompletion:
             )
         return missing
 
-    def _report_all_missing(self, direct: RowStream) -> RowStream:
-        """The stream, such that an error about one missing cell reports all of them."""
+    def _open_directly(self, layout: list[Feature] | None, along: list[str]) -> RowStream | None:
+        """The rows by :func:`nearkin.open_rows`; None where that cannot read them.
+
+        An error about one missing cell reports all of them.
+        """
+        given = self.source.direct
+        if given is None or any(feature.value is not None for feature in layout or ()):
+            return None
+        with _name_pipes(given):
+            if layout is None:
+                direct = open_npy(given.path)
+            else:
+                columns = [feature.column for feature in layout]
+                direct = open_stream(given.path, columns=columns, carry=along)
 
         def read(wanted: NDArray[np.int64] | None) -> Iterator[Block]:
             try:
-                with _name_pipes(self.source.direct):
+                with _name_pipes(given):
                     yield from direct.blocks(wanted)
             except ValueError:
                 blocks = self.features.blocks()
@@ -272,25 +282,13 @@ class _RowCompletion:
         )
 
 
-def _open_directly(
-    given: Input, layout: list[Feature] | None, along: list[str]
-) -> RowStream | None:
-    """Stream of an input by :func:`nearkin.open_rows`; None if features need encoding."""
-    with _name_pipes(given):
-        if layout is None:
-            return open_npy(given.path)
-        if any(feature.value is not None for feature in layout):
-            return None
-        return open_stream(given.path, columns=[f.column for f in layout], carry=along)
-
-
 @contextmanager
-def _name_pipes(given: Input | None) -> Iterator[None]:
+def _name_pipes(given: Input) -> Iterator[None]:
     """Replace the path of a pipe's copy in errors by the pipe's name."""
     try:
         yield
     except (ValueError, TypeError) as error:
-        if given is None or str(given.path) == given.name:
+        if str(given.path) == given.name:
             raise
         raise UserError(str(error).replace(str(given.path), given.name)) from error
 
