@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from inspect import signature
 from numbers import Real
 from typing import Any, TypeVar
@@ -102,9 +102,9 @@ def size(letter: str) -> Spec:
     )
 
 
-def _array_spec(what: str, letters: str, holds: Callable[[Any], bool]) -> Spec:
-    """Spec of an array with one letter for each axis, whose values pass ``holds``."""
-    return Spec(
+def _arrays_of(what: str, holds: Callable[[Any], bool]) -> Callable[[str], Spec]:
+    """What makes the Spec of an array, by a letter for each axis, whose values pass ``holds``."""
+    return lambda letters: Spec(
         f"an array of {what} of shape ({letters})",
         lambda value, sizes: (
             isinstance(value, np.ndarray) and holds(value) and _has_shape(value, letters, sizes)
@@ -112,21 +112,20 @@ def _array_spec(what: str, letters: str, holds: Callable[[Any], bool]) -> Spec:
     )
 
 
-def floats(letters: str) -> Spec:
-    """Spec of an array of finite numbers."""
-    return _array_spec("finite numbers", letters, _is_finite)
+def _is_finite(value: Any) -> bool:
+    """Whether a value is an array of finite floats."""
+    is_float = isinstance(value, np.ndarray) and value.dtype.kind == "f"
+    return is_float and bool(np.isfinite(value).all())
 
 
-def positive_floats(letters: str) -> Spec:
-    """Spec of an array of finite numbers above 0."""
-    return _array_spec(
-        "finite positive numbers", letters, lambda value: _is_finite(value) and (value > 0).all()
-    )
-
-
-def numbers(letters: str) -> Spec:
-    """Spec of an array of numbers that may be infinite or NaN: nothing is computed from them."""
-    return _array_spec("numbers", letters, lambda value: value.dtype.kind == "f")
+floats = _arrays_of("finite numbers", _is_finite)
+positive_floats = _arrays_of(
+    "finite positive numbers", lambda value: _is_finite(value) and (value > 0).all()
+)
+# Infinite or NaN, perhaps: nothing is computed from these.
+numbers = _arrays_of("numbers", lambda value: value.dtype.kind == "f")
+labels = _arrays_of("labels", lambda value: True)
+words = _arrays_of("texts", lambda value: value.dtype.kind in "OU")
 
 
 def ints(letters: str, below: str | None = None) -> Spec:
@@ -141,16 +140,6 @@ def ints(letters: str, below: str | None = None) -> Spec:
 
     limit = "" if below is None else f" below {below}"
     return Spec(f"an array of row numbers{limit} of shape ({letters})", fits)
-
-
-def labels(letters: str) -> Spec:
-    """Spec of an array of class labels, numbers or words."""
-    return _array_spec("labels", letters, lambda value: True)
-
-
-def words(letters: str) -> Spec:
-    """Spec of an array of texts."""
-    return _array_spec("texts", letters, lambda value: value.dtype.kind in "OU")
 
 
 def training_rows(letters: str, *, may_be_none: bool = False) -> Spec:
@@ -188,19 +177,9 @@ def _spec_of_all(kind: type, part: Spec, values: Callable[[Any], Any] = iter) ->
     )
 
 
-def list_of(part: Spec) -> Spec:
-    """Spec of a list whose values all fit ``part``."""
-    return _spec_of_all(list, part)
-
-
-def many(part: Spec) -> Spec:
-    """Spec of a tuple of any length whose values all fit ``part``."""
-    return _spec_of_all(tuple, part)
-
-
-def dict_of(part: Spec) -> Spec:
-    """Spec of a dict whose values all fit ``part``."""
-    return _spec_of_all(dict, part, dict.values)
+list_of = partial(_spec_of_all, list)
+many = partial(_spec_of_all, tuple)  # of any length
+dict_of = partial(_spec_of_all, dict, values=dict.values)
 
 
 def tuple_of(*parts: Spec) -> Spec:
@@ -223,12 +202,6 @@ def maybe(part: Spec) -> Spec:
 def _is_whole(value: Any) -> bool:
     """Whether a value is an integer from 0 on."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(value >= 0)
-
-
-def _is_finite(value: Any) -> bool:
-    """Whether a value is an array of finite floats."""
-    is_float = isinstance(value, np.ndarray) and value.dtype.kind == "f"
-    return is_float and bool(np.isfinite(value).all())
 
 
 def _has_shape(value: Any, letters: str, sizes: Sizes) -> bool:
