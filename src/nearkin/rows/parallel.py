@@ -10,7 +10,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from functools import cache, update_wrapper
-from importlib import import_module
 from types import SimpleNamespace
 from typing import Any, TypeVar, cast
 
@@ -314,9 +313,12 @@ class _Loop:
 
 def start_loading_numba() -> threading.Thread:
     """Import and initialise Numba in a thread: half a second of a core."""
-    loops = "nearkin.rows.numba_loops"
-    thread = threading.Thread(
-        target=lambda: import_module(loops).load_numba(), name="nearkin-compiled"
-    )
+
+    def load() -> None:
+        from nearkin.rows.numba_loops import load_numba
+
+        load_numba()
+
+    thread = threading.Thread(target=load, name="nearkin-compiled")
     thread.start()
     return thread
