@@ -174,9 +174,8 @@ def _say_what_was_learned(
     metric: Any, learn: Part, table: tables.Table, labels: str | None, output: Path, cls: type
 ) -> None:
     """Report the choice of a learner, and what it was learned from."""
-    chosen = models.find_part(metric, "report_")
-    if chosen is not None:
-        report = chosen.report_
+    report = models.find_report(metric)
+    if report is not None:
         if report.columns:
             say(report.columns)
         say(report.reason)

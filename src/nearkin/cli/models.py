@@ -60,10 +60,10 @@ def _is_matcher(path: Path) -> bool:
     return read_kind(path) != KIND and matchers.is_matcher(path)
 
 
-def find_part(metric: Any, attribute: str) -> Any:
-    """The metric or the step of a chain that has a fitted attribute; None if none has."""
+def find_report(metric: Any) -> Any:
+    """What a metric, or a step of a chain, reports of how it was chosen; None if none was."""
     steps = [metric, *reversed(getattr(metric, "steps_", []))]
-    return next((step for step in steps if hasattr(step, attribute)), None)
+    return next((step.report_ for step in steps if hasattr(step, "report_")), None)
 
 
 def open_matcher(path: Path) -> RecordMatcher | None:
@@ -137,8 +137,7 @@ class Model:
     @property
     def held_out(self) -> Quality | None:
         """Quality on pairs held out while the model was chosen; None if it holds none."""
-        chosen = find_part(self.metric, "report_")
-        found: Quality | None = None if chosen is None else chosen.report_.quality
+        found: Quality | None = getattr(find_report(self.metric), "quality", None)
         return found
 
     @property
