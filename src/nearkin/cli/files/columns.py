@@ -165,7 +165,7 @@ def _match_option(
     return [c for c in match_columns(patterns, kinds, option, file) if c not in hidden]
 
 
-def refuse_others(kinds: Kinds, columns: list[str], file: str) -> None:
+def _refuse_others(kinds: Kinds, columns: list[str], file: str) -> None:
     """Raise if columns to learn from are not numbers, with advice."""
     if not has_words(kinds, columns):
         return
@@ -177,7 +177,7 @@ def refuse_others(kinds: Kinds, columns: list[str], file: str) -> None:
     )
 
 
-def features_of_model(names: Sequence[str], kinds: Kinds, file: str, model: str) -> list[Feature]:
+def _features_of_model(names: Sequence[str], kinds: Kinds, file: str, model: str) -> list[Feature]:
     """The features that a model was learned from, found in a file's columns."""
     found, missing = [], []
     for name in names:
@@ -194,7 +194,7 @@ def features_of_model(names: Sequence[str], kinds: Kinds, file: str, model: str)
         raise UserError(
             f"{model} was learned from columns that {file} does not have: {quote_names(missing)}."
         )
-    refuse_others(kinds, [f.column for f in found if f.value is None], file)
+    _refuse_others(kinds, [f.column for f in found if f.value is None], file)
     return found
 
 
@@ -214,6 +214,59 @@ def check_agreement(
     missing = [column for column in dict.fromkeys(f.column for f in layout) if column not in asked]
     if choice.columns and missing:
         raise UserError(f"--columns: {model} needs {quote_names(missing)} too.")
+
+
+# Columns that one column of text may become.
+_MOST_CATEGORIES = 1000
+
+
+def choose_features(
+    source: Source,
+    choice: Choice,
+    others: set[str],
+    labels: str | None,
+    model: Any,
+    *,
+    words: bool,
+    encoded: bool,
+) -> tuple[list[Feature], bool]:
+    """The features of a table, and whether they are encoded from words."""
+    if model is not None and model.table is not None:
+        layout = [Feature(name, name) for name in model.table.columns_ if name in source.kinds]
+        check_agreement(layout, source.kinds, choice, source.file, model.file)
+        return layout, True
+    if model is not None and model.names is not None:
+        layout = _features_of_model(model.names, source.kinds, source.file, model.file)
+        check_agreement(layout, source.kinds, choice, source.file, model.file)
+        return layout, False
+    if model is not None and not choice.columns and source.kinds.get(model.vector) == "vector":
+        return [Feature(model.vector, model.vector)], False
+    numeric, one_hot = pick_columns(source.kinds, choice, others, labels, source.file)
+    has = encoded or has_words(source.kinds, numeric) or choice.states_kinds
+    if words and model is None and has:
+        columns = [name for name in source.kinds if name in {*numeric, *one_hot}]
+        return [Feature(name, name) for name in columns], True
+    _refuse_others(source.kinds, numeric, source.file)
+    layout = [Feature(name, name) for name in numeric]
+    for column in one_hot:
+        if source.kinds[column] == "vector":
+            raise UserError(f"--one-hot {column}: the column holds vectors.")
+        layout += [Feature(f"{column}={v}", column, v) for v in _list_distinct(source, column)]
+    refuse_twice([feature.name for feature in layout], source.file)
+    return layout, False
+
+
+def _list_distinct(source: Source, column: str) -> list[str]:
+    """All texts of a column, sorted; an error if they are too many for indicators."""
+    values: set[Any] = set()
+    for batch in source.batches([], [column]):
+        values |= set(pc.unique(read_texts(batch.column(column))).to_pylist())
+        if len(values) > _MOST_CATEGORIES:
+            raise UserError(
+                f"--one-hot {column}: the column of {source.file} has more than {_MOST_CATEGORIES} "
+                "values, each of which would be a column. Is it an id?"
+            )
+    return sorted(values - {None})
 
 
 # Columns as numbers, before anything is done about missing cells.
@@ -272,7 +325,20 @@ def read_texts(values: Any) -> Any:
         raise UserError(f"values of type {values.type} do not name anything.") from error
 
 
-def features_of_matrix(source: Source, along: Sequence[str]) -> Features:
+def open_features(
+    source: Source, layout: Sequence[Feature], table: TableEncoder | None, along: Sequence[str]
+) -> Features:
+    """Features of an array file, from columns that ``table`` encodes, or as ``layout`` has them."""
+    if source.matrix is not None:
+        return _features_of_matrix(source, along)
+    if table is not None:
+        return _features_of_table(source, table, along)
+    if len(layout) == 1 and source.kinds[layout[0].column] == "vector":
+        return _features_of_vectors(source, layout[0].column, along)
+    return _features_of_columns(source, layout, along)
+
+
+def _features_of_matrix(source: Source, along: Sequence[str]) -> Features:
     """Features of an array file: its columns."""
     X = source.matrix
     if X.ndim != 2 or X.shape[1] == 0:
@@ -289,7 +355,7 @@ def features_of_matrix(source: Source, along: Sequence[str]) -> Features:
     return Features(read, [f"column {j}" for j in range(X.shape[1])], dtype)
 
 
-def features_of_vectors(source: Source, column: str, along: Sequence[str]) -> Features:
+def _features_of_vectors(source: Source, column: str, along: Sequence[str]) -> Features:
     """Features from one column of vectors of equal length."""
     kind, width = None, None
     for batch in source.batches([column], []):
@@ -339,7 +405,7 @@ def _stack_vectors(
     return rows
 
 
-def features_of_columns(
+def _features_of_columns(
     source: Source, layout: Sequence[Feature], along: Sequence[str]
 ) -> Features:
     """Features from columns of numbers, and indicators of values of text columns."""
@@ -419,7 +485,7 @@ def say_kinds(kinds: Mapping[str, str]) -> None:
     say(f"note: columns hold {shown}; --kinds NAME=KIND says otherwise.")
 
 
-def features_of_table(source: Source, table: TableEncoder, along: Sequence[str]) -> Features:
+def _features_of_table(source: Source, table: TableEncoder, along: Sequence[str]) -> Features:
     """Features from columns that a TableEncoder encodes; an error if the file lacks one."""
     columns = table.columns_
     absent = [name for name in columns if name not in source.kinds]

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from nearkin._types import Floats, Ints
@@ -31,19 +30,14 @@ from nearkin.cli.files.columns import (
     Kinds,
     Unseen,
     check_agreement,
-    features_of_columns,
-    features_of_matrix,
-    features_of_model,
-    features_of_table,
-    features_of_vectors,
+    choose_features,
     fit_encoder,
     has_words,
     match_columns,
+    open_features,
     pick_columns,
     read_texts,
     refuse_missing_policy,
-    refuse_others,
-    refuse_twice,
     say_kinds,
     stated_kinds,
 )
@@ -146,7 +140,7 @@ class _RowCompletion:
     model: Any
 
     def rows(
-        self, policy: str | None, layout: list[Feature] | None, along: list[str]
+        self, policy: str | None, layout: list[Feature], along: list[str]
     ) -> tuple[RowStream, NDArray[np.int64], Floats | None]:
         """Stream of complete rows, numbers of rows left out, and fill values (d,) or None.
 
@@ -217,16 +211,16 @@ class _RowCompletion:
             )
         return missing
 
-    def _open_directly(self, layout: list[Feature] | None, along: list[str]) -> RowStream | None:
+    def _open_directly(self, layout: list[Feature], along: list[str]) -> RowStream | None:
         """The rows by :func:`nearkin.open_rows`; None where that cannot read them.
 
         An error about one missing cell reports all of them.
         """
         given = self.source.direct
-        if given is None or any(feature.value is not None for feature in layout or ()):
+        if given is None or any(feature.value is not None for feature in layout):
             return None
         with _name_pipes(given):
-            if layout is None:
+            if self.source.matrix is not None:
                 direct = open_npy(given.path)
             else:
                 columns = [feature.column for feature in layout]
@@ -450,10 +444,6 @@ def refuse_unknown(column: str, source: Source, option: str) -> None:
         raise UserError(f"{option} {column}: no such column in {source.file}; {there}")
 
 
-# Columns that one column of text may become.
-_MOST_CATEGORIES = 1000
-
-
 @dataclass(frozen=True)
 class Table(NamedRows):
     """An open file as a stream of features, with its other columns."""
@@ -535,31 +525,25 @@ def open_table(
     along = list(source.kinds)
     if carry is not None:
         along = match_columns(carry, source.kinds, "--carry", source.file)
-    layout: list[Feature] | None = None
+    layout: list[Feature] = []
     encoder = None if model is None else model.table
     if source.matrix is not None:
         if choice.columns or choice.exclude or choice.one_hot:
             raise UserError(
                 f"{source.file} is an array without names: columns cannot be chosen from it."
             )
-        features = features_of_matrix(source, along)
     else:
         others = {*source.aside, *aside, *(c for c in (choice.id_column, labels) if c is not None)}
         if carry is not None:
             others |= set(along)
-        layout, of_words = _choose_features(
+        layout, of_words = choose_features(
             source, choice, others, labels, model, words=words, encoded=encoded
         )
         if of_words:
-            if encoder is None:
-                encoder = fit_encoder(source, [one.column for one in layout], choice)
             refuse_missing_policy(choice)
+            encoder = encoder or fit_encoder(source, [one.column for one in layout], choice)
             source = replace(source, direct=None)  # which reads numbers only
-            features = features_of_table(source, encoder, along)
-        elif len(layout) == 1 and source.kinds[layout[0].column] == "vector":
-            features = features_of_vectors(source, layout[0].column, along)
-        else:
-            features = features_of_columns(source, layout, along)
+    features = open_features(source, layout, encoder, along)
     if model is not None:
         model.check_width(len(features.columns), source.file)
     completing = _RowCompletion(source, features, model)
@@ -573,59 +557,10 @@ def open_table(
         rows=rows,
         names=features.names,
         vector=features.vector,
-        columns={feature.column for feature in layout or ()},
+        columns={feature.column for feature in layout},
         fill=fill,
         encoder=encoder,
     )
-
-
-def _choose_features(
-    source: Source,
-    choice: Choice,
-    others: set[str],
-    labels: str | None,
-    model: Any,
-    *,
-    words: bool,
-    encoded: bool,
-) -> tuple[list[Feature], bool]:
-    """The features of a table, and whether they are encoded from words."""
-    if model is not None and model.table is not None:
-        layout = [Feature(name, name) for name in model.table.columns_ if name in source.kinds]
-        check_agreement(layout, source.kinds, choice, source.file, model.file)
-        return layout, True
-    if model is not None and model.names is not None:
-        layout = features_of_model(model.names, source.kinds, source.file, model.file)
-        check_agreement(layout, source.kinds, choice, source.file, model.file)
-        return layout, False
-    if model is not None and not choice.columns and source.kinds.get(model.vector) == "vector":
-        return [Feature(model.vector, model.vector)], False
-    numeric, one_hot = pick_columns(source.kinds, choice, others, labels, source.file)
-    has = encoded or has_words(source.kinds, numeric) or choice.states_kinds
-    if words and model is None and has:
-        columns = [name for name in source.kinds if name in {*numeric, *one_hot}]
-        return [Feature(name, name) for name in columns], True
-    refuse_others(source.kinds, numeric, source.file)
-    layout = [Feature(name, name) for name in numeric]
-    for column in one_hot:
-        if source.kinds[column] == "vector":
-            raise UserError(f"--one-hot {column}: the column holds vectors.")
-        layout += [Feature(f"{column}={v}", column, v) for v in _list_distinct(source, column)]
-    refuse_twice([feature.name for feature in layout], source.file)
-    return layout, False
-
-
-def _list_distinct(source: Source, column: str) -> list[str]:
-    """All texts of a column, sorted; an error if they are too many for indicators."""
-    values: set[Any] = set()
-    for batch in source.batches([], [column]):
-        values |= set(pc.unique(read_texts(batch.column(column))).to_pylist())
-        if len(values) > _MOST_CATEGORIES:
-            raise UserError(
-                f"--one-hot {column}: the column of {source.file} has more than {_MOST_CATEGORIES} "
-                "values, each of which would be a column. Is it an id?"
-            )
-    return sorted(values - {None})
 
 
 @dataclass(frozen=True)
