@@ -52,8 +52,43 @@ def refuse_non_tables(X: Any, name: str = "X") -> None:
                 f"by {name}.astype(float).filled(float('nan')), and fill these in."
             )
         return
-    what, remedy = _describe_non_table(X, name)
-    if what:
+    own = f"a {type(X).__name__}"
+    what = theirs = f"{type(X).__module__.partition('.')[0]}'s {type(X).__name__}"
+    remedy = ""
+    if isinstance(X, str | bytes | PathLike):
+        what = f"{X!r:.60}, a text or a path"
+        remedy = (
+            "read the rows first, for example by nearkin.open_rows(path) or pandas.read_csv(path)."
+        )
+    elif isinstance(X, Mapping):
+        what, remedy = own, f"give pandas.DataFrame({name}) if it maps names to columns."
+    elif isinstance(X, list | tuple) and len(X) and isinstance(X[0], Mapping):
+        what, remedy = f"{own} of {type(X[0]).__name__}", f"give pandas.DataFrame({name})."
+    elif isinstance(X, Iterator):
+        what = own
+        remedy = (
+            f"give numpy.array(list({name})) if it gives rows, or nearkin.open_rows({name}) if it "
+            "gives blocks of rows."
+        )
+    elif hasattr(X, "__dask_graph__"):
+        remedy = (
+            f"give {name}.compute(), which brings it into memory, or nearkin.open_rows({name}) to "
+            "leave it on the workers."
+        )
+    elif theirs.startswith("pyarrow") and hasattr(X, "to_table"):
+        remedy = (
+            f"give {name}.to_table(), which brings it into memory, or nearkin.open_rows(path) to "
+            "read it block by block."
+        )
+    else:
+        refuse_duplicate_names(X)
+        table = nw.from_native(X, allow_series=True, pass_through=True)
+        if isinstance(table, nw.LazyFrame):
+            remedy = f"give {name}.collect(), which brings it into memory."
+        elif isinstance(table, nw.Series):
+            what = f"{theirs}, a single column or row"
+            remedy = f"give {name}.to_frame() if it is a column, or a frame of one row."
+    if remedy:
         raise InputTypeError(
             f"{name} is {what}, not an array or a data frame with a row for each thing: {remedy}"
         )
@@ -200,51 +235,6 @@ def refuse_duplicate_names(X: Any) -> None:
     again = next((name for name in names if names.count(name) > 1), None)
     if again is not None:
         raise InputError(f"two columns of the table are called {again!r}: rename one of them.")
-
-
-def _describe_non_table(X: Any, name: str) -> tuple[str, str]:
-    """Description of X if it is no table, and the remedy; two empty strings if it may be one."""
-    kind = f"{type(X).__module__.partition('.')[0]}'s {type(X).__name__}"
-    if isinstance(X, str | bytes | PathLike):
-        return (
-            f"{X!r:.60}, a text or a path",
-            "read the rows first, for example by nearkin.open_rows(path) or pandas.read_csv(path).",
-        )
-    if isinstance(X, Mapping):
-        return (
-            f"a {type(X).__name__}",
-            f"give pandas.DataFrame({name}) if it maps names to columns.",
-        )
-    if isinstance(X, list | tuple) and len(X) and isinstance(X[0], Mapping):
-        return f"a {type(X).__name__} of {type(X[0]).__name__}", f"give pandas.DataFrame({name})."
-    if isinstance(X, Iterator):
-        return (
-            f"a {type(X).__name__}",
-            f"give numpy.array(list({name})) if it gives rows, or nearkin.open_rows({name}) if it "
-            "gives blocks of rows.",
-        )
-    if hasattr(X, "__dask_graph__"):
-        return (
-            kind,
-            f"give {name}.compute(), which brings it into memory, or nearkin.open_rows({name}) to "
-            "leave it on the workers.",
-        )
-    if kind.startswith("pyarrow") and hasattr(X, "to_table"):
-        return (
-            kind,
-            f"give {name}.to_table(), which brings it into memory, or nearkin.open_rows(path) to "
-            "read it block by block.",
-        )
-    refuse_duplicate_names(X)
-    table = nw.from_native(X, allow_series=True, pass_through=True)
-    if isinstance(table, nw.LazyFrame):
-        return kind, f"give {name}.collect(), which brings it into memory."
-    if isinstance(table, nw.Series):
-        return (
-            f"{kind}, a single column or row",
-            f"give {name}.to_frame() if it is a column, or a frame of one row.",
-        )
-    return "", ""
 
 
 def _may_be_numbers(column: nw.Series[Any]) -> bool:

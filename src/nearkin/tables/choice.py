@@ -155,14 +155,16 @@ def choose_by_kinds(kinds: Mapping[str, str], aside: Iterable[str] = ()) -> Role
             "learn from."
         )
     left_out = find_doubtful_columns(kinds)
-    learned = []
     for name, kind in kinds.items():
-        if name in left_out:
-            continue
-        if kind == "vector" or (kind in ("number", "boolean") and not vectors):
-            learned.append(name)
-        else:
-            left_out[name] = VECTORS_INSTEAD if kind in ("number", "boolean") else kind
+        is_number = kind in ("number", "boolean")
+        if name not in left_out and kind != "vector" and (vectors or not is_number):
+            left_out[name] = VECTORS_INSTEAD if is_number else kind
+    return _leave_out(kinds, left_out)
+
+
+def _leave_out(kinds: Mapping[str, str], left_out: Mapping[str, str]) -> Roles:
+    """Roles with all other columns, in their order."""
+    learned = [name for name in kinds if name not in left_out]
     return Roles(learned, {name: left_out[name] for name in kinds if name in left_out})
 
 
@@ -237,8 +239,7 @@ def choose_by_cells(kinds: Mapping[str, str], cells: Mapping[str, Sequence[Any]]
         return Roles(roles.learned, whys)
     if are_records({name: cells[name] for name in kinds}):
         by_name |= find_sources({name: cells[name] for name in kinds if name not in by_name})
-        learned = [name for name in kinds if name not in by_name]
-        return Roles(learned, {name: by_name[name] for name in kinds if name in by_name})
+        return _leave_out(kinds, by_name)
     words = [name for name, why in roles.left_out.items() if why == kinds[name]]
     held = _sample_kinds({name: cells[name] for name in words})[1]
     left_out = {name: why for name, why in roles.left_out.items() if name not in words}
@@ -248,8 +249,7 @@ def choose_by_cells(kinds: Mapping[str, str], cells: Mapping[str, Sequence[Any]]
         )
         if why is not None:
             left_out[name] = why
-    learned = [name for name in kinds if name not in left_out]
-    return Roles(learned, {name: left_out[name] for name in kinds if name in left_out})
+    return _leave_out(kinds, left_out)
 
 
 def find_sources(cells: Mapping[str, Sequence[Any]]) -> dict[str, str]:

@@ -554,25 +554,17 @@ def recognise_kinds(
     """Kind of each column of a table, by name; ``stated`` ones are taken as they are."""
     stated = dict(stated or {})
     _check_stated(table, stated)
-    found = {
-        cells.name: cast(Kind, stated[cells.name])
-        if cells.name in stated
-        else recognise_kind(cells, dates)
-        for cells in table
-    }
-    numbers = [
-        cells
-        for cells in table
-        if cells.form == "number" and found[cells.name] == "number" and cells.name not in stated
-    ]
+    free = [cells for cells in table if cells.name not in stated]
+    found = {cells.name: cast(Kind, stated.get(cells.name)) for cells in table}
+    found |= {cells.name: recognise_kind(cells, dates) for cells in free}
+    numbers = [one for one in free if one.form == "number" and found[one.name] == "number"]
     if numbers:
-        rows = np.column_stack([cells.values for cells in numbers])
         # Beside a column of words, one that counts rows is hardly all there is.
-        beside = np.column_stack([rows, np.zeros(len(rows))])
-        for name in find_counters(beside, [*(cells.name for cells in numbers), ""]):
+        rows = np.column_stack([*(cells.values for cells in numbers), np.zeros(len(numbers[0]))])
+        for name in find_counters(rows, [*(cells.name for cells in numbers), ""]):
             found[name] = "ignored"
-    for cells in table:
-        if cells.form == "text" and cells.name not in stated and _number_rows(cells.values):
+    for cells in free:
+        if cells.form == "text" and _number_rows(cells.values):
             found[cells.name] = "ignored"
     for name in _find_rounding([one for one in table if found[one.name] == "number"]):
         if name not in stated:

@@ -200,9 +200,12 @@ def read_pairs(
         raise UserError(
             f"{lines.where(row)} of {file} says that {left[row]!r} differs from itself."
         )
-    named = [name or UNNAMED for name in by] if any(by) else None
-    found, places = PairFile(left, right, ends, same, weight, named), table.places()
-    return found if places is None else _drop_absent_rows(found, places, file)
+    is_named, by = any(by), [name or UNNAMED for name in by]
+    ends, kept = _drop_absent_rows(ends, table, file, "pair")
+    if len(kept) < len(left):
+        some: Any = ([column[i] for i in kept] for column in (left, right, same, weight, by))
+        left, right, same, weight, by = some
+    return PairFile(left, right, ends, same, weight, by if is_named else None)
 
 
 def read_triplets_of(table: NamedRows, path: Path, *, delimiter: str | None = None) -> Pairs:
@@ -223,37 +226,23 @@ def read_triplets_of(table: NamedRows, path: Path, *, delimiter: str | None = No
     if repeated.any():
         where = lines.where(int(repeated.argmax()))
         raise UserError(f"{where} of {file} names a row twice: a triplet is of three.")
+    rows, kept = _drop_absent_rows(rows, table, file, "triplet")
+    return Pairs(closer=rows, closer_weight=np.array(weight)[kept], n_rows=table.n_rows)
+
+
+def _drop_absent_rows(
+    rows: NDArray[np.int64], table: NamedRows, file: str, kind: str
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Pairs or triplets without those of rows that the table leaves out, and which these are."""
     places = table.places()
     rows = rows if places is None else places[rows]
-    kept = (rows >= 0).all(axis=1)
-    if not kept.any():
-        raise UserError(f"{file}: all triplets name rows that are left out.")
-    if not kept.all():
-        lost = counted(int((~kept).sum()), "triplet")
-        say(f"note: {file} has {lost} of rows that are left out")
-    return Pairs(closer=rows[kept], closer_weight=np.array(weight)[kept], n_rows=table.n_rows)
-
-
-def _drop_absent_rows(found: PairFile, places: NDArray[np.int64], file: str) -> PairFile:
-    """Pairs without those of rows that are left out, by the new row numbers ``places``."""
-    ends = places[found.ends]
-    kept = np.flatnonzero((ends >= 0).all(axis=1)).tolist()
-    n_lost = len(ends) - len(kept)
-    if not kept:
-        raise UserError(f"{file}: all pairs name rows that are left out.")
-    if n_lost:
-        say(
-            f"note: {file} has {counted(n_lost, 'pair')} of rows that are left out; this leaves "
-            f"{counted(len(kept), 'pair')}"
-        )
-    return PairFile(
-        [found.left[i] for i in kept],
-        [found.right[i] for i in kept],
-        ends[kept],
-        [found.same[i] for i in kept],
-        [found.weight[i] for i in kept],
-        None if found.by is None else [found.by[i] for i in kept],
-    )
+    kept = np.flatnonzero((rows >= 0).all(axis=1))
+    if not len(kept):
+        raise UserError(f"{file}: all {kind}s name rows that are left out.")
+    if len(kept) < len(rows):
+        lost, left = counted(len(rows) - len(kept), kind), counted(len(kept), kind)
+        say(f"note: {file} has {lost} of rows that are left out; this leaves {left}")
+    return rows[kept], kept
 
 
 def _open_lines(path: Path, role: str, needed: tuple[str, ...], delimiter: str | None) -> _Lines:
