@@ -16,7 +16,7 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import islice
@@ -247,15 +247,15 @@ class _Streams:
     """Pipes that a command has read, each copied to a temporary file, and what it said of files."""
 
     def __init__(self) -> None:
-        self._kept: dict[str, tuple[str, Path]] = {}
+        self._roles: dict[str, str] = {}
+        self._files: dict[str, Path] = {}
         self._noted: set[str] = set()
-        self._stack = ExitStack()
-        self._folder: Path | None = None
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
 
     def claim(self, path: Path, role: str) -> str:
         """Reserve a pipe for one option; returns its key. An error if another option reads it."""
         key = _STANDARD_INPUT_NAME if str(path) in _STANDARD_INPUT else str(path)
-        other = self._kept.setdefault(key, (role, Path()))[0]
+        other = self._roles.setdefault(key, role)
         if other != role:
             raise UserError(
                 f"both {other} and {role} are to be read from {key}, which can be read only once: "
@@ -267,12 +267,11 @@ class _Streams:
         """Name of a pipe, and path of the copy of all that it held."""
         key = self.claim(path, role)
         name = f"the pipe {key}" if key != _STANDARD_INPUT_NAME and path.is_fifo() else key
-        file = self._kept[key][1]
-        if file == Path():
+        if key not in self._files:
             file = self._new_file()
             self._copy(path, file, name)
-            self._kept[key] = (role, file)
-        return name, file
+            self._files[key] = file
+        return name, self._files[key]
 
     def note(self, message: str) -> None:
         """Say something of a file once, however often a command opens it."""
@@ -283,8 +282,7 @@ class _Streams:
     def decoded(self, given: Input, encoding: str) -> Input:
         """A copy of a text file in UTF-8; an error if it is not in the encoding."""
         key = f"{given.path} in {encoding}"
-        file = self._kept.get(key, ("", Path()))[1]
-        if file == Path():
+        if key not in self._files:
             file = self._new_file()
             try:
                 with (
@@ -294,15 +292,14 @@ class _Streams:
                     shutil.copyfileobj(source, copy, 2**20)
             except UnicodeError as error:
                 raise UserError(f"{given.name} is not in {encoding}: {error}") from error
-            self._kept[key] = ("", file)
-        return replace(given, path=file, is_zipped=False)
+            self._files[key] = file
+        return replace(given, path=self._files[key], is_zipped=False)
 
     def _new_file(self) -> Path:
         """Path of a file that is there until the command ends."""
         if self._folder is None:
-            folder = tempfile.TemporaryDirectory(prefix="nearkin-")
-            self._folder = Path(self._stack.enter_context(folder))
-        return self._folder / f"stream-{len(self._kept)}"
+            self._folder = tempfile.TemporaryDirectory(prefix="nearkin-")
+        return Path(self._folder.name, f"stream-{len(self._files)}")
 
     def _copy(self, path: Path, file: Path, name: str) -> None:
         with open(file, "wb") as copy:
@@ -319,11 +316,11 @@ class _Streams:
                     shutil.copyfileobj(source, copy, 2**20)
 
     def close(self) -> None:
-        """Remove the copies."""
-        self._kept.clear()
-        self._noted.clear()
-        self._folder = None
-        self._stack.close()
+        """Remove the copies, and forget all."""
+        folder = self._folder
+        vars(self).update(vars(_Streams()))
+        if folder is not None:
+            folder.cleanup()
 
 
 def _refuse_endless(source: IO[Any], name: str) -> None:
