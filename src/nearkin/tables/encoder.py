@@ -525,7 +525,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 "at least 2 are needed to tell what columns hold."
             )
         kinds = recognise_kinds(table, self.kinds, self.dates)
-        self._check_encoders(kinds)
+        own = self._find_own_encoders(kinds)
         used = [cells for cells in table if kinds[cells.name] != "ignored"]
         if not used:
             raise InputError(
@@ -539,7 +539,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         often = Counter(name for pair in swapped for name in pair)
         say = {cells.name: 1 / (1 + often[cells.name]) for cells in used}
         codes = [
-            self._fit_code(cells, column, say[cells.name], self._find_own_encoder(column))
+            self._fit_code(cells, column, say[cells.name], own.get(cells.name))
             for cells, column in zip(used, columns, strict=True)
         ]
         by_name = {cells.name: cells for cells in used}
@@ -678,15 +678,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             return OwnTexts.fit(values, own)
         return Pieces.fit(values, int(self.n_components), ignores_signs=kind == "code")
 
-    def _find_own_encoder(self, column: Column) -> Any:
-        """The user's encoder for a column, or None."""
-        if isinstance(self.text_encoder, dict):
-            return self.text_encoder.get(column.name)
-        return self.text_encoder if column.kind in ("name", "text") else None
-
-    def _check_encoders(self, kinds: Mapping[str, str]) -> None:
-        """Raise if the user's encoders are for columns that are absent or hold no words."""
-        named = self.text_encoder if isinstance(self.text_encoder, dict) else {}
+    def _find_own_encoders(self, kinds: Mapping[str, str]) -> dict[str, Any]:
+        """The user's encoders by column; an error if one is absent or holds no words."""
+        named = self.text_encoder
+        if not isinstance(named, dict):
+            return {name: named for name, kind in kinds.items() if kind in ("name", "text")}
         for name, encoder in named.items():
             if kinds.get(name) not in ("category", "name", "text", "code"):
                 held = f"is {kinds[name]}" if name in kinds else "is not there"
@@ -699,6 +695,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                     f"text_encoder[{name!r}] must be a function or have fit and transform, not "
                     f"{encoder!r:.60}."
                 )
+        return named
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
