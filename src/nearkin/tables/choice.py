@@ -15,14 +15,16 @@ from nearkin._types import Floats
 from nearkin.errors import InputError, few
 from nearkin.rows.backends import evenly_spaced
 from nearkin.tables.reading import (
+    CLASSES,
     NAMES_ROWS,
+    YES_OR_NO,
     Column,
     Kind,
     RawColumn,
     find_counters,
+    find_doubtful_columns,
     read_table,
     read_words,
-    recognise_id_name,
     recognise_kinds,
     select_cells,
 )
@@ -33,15 +35,12 @@ MOST_LOOKED_AT = 2000
 # Two columns hold the same words if this share of the values of one is found in the other.
 _KINDRED = 0.05
 # Why columns are not learned from.
-CLASSES = "looks like classes"
-YES_OR_NO = "yes or no"
 VECTORS_INSTEAD = "beside vectors"
 KINDS_OF_THINGS = "kinds of things"
 NAMES_FILES = "names files"
 NAMES_SOURCES = "says where a row is from"
 SAYS_NOTHING = "says nothing of what a row is like"
 NOT_CHOSEN = "not chosen"
-_CLASS = re.compile(r"(?i:(?:.*[_\W])?(?:labels?|class(?:es)?|targets?)|y|ground[_ ]?truth)$")
 _FILE = re.compile(
     r"(?i:(?:https?|file|s3|gs)://\S+|[^\n]*\.(?:png|jpe?g|gif|webp|bmp|tiff?|svg|pdf|wav|mp3|mp4|txt))"
 )
@@ -113,26 +112,6 @@ class Roles:
 
     learned: list[str]
     left_out: dict[str, str]
-
-
-def find_doubtful_columns(kinds: Mapping[str, str], *, with_words: bool = False) -> dict[str, str]:
-    """Numeric columns that should not be learned from, and why: ids, counters, classes, yes or no.
-
-    Ids, counters and classes are recognised by their names. Columns of yes and no are doubtful only
-    beside numbers and without words.
-    """
-    found = {}
-    for name, kind in kinds.items():
-        if kind not in ("number", "boolean"):
-            continue
-        if (why := recognise_id_name(name)) is not None:
-            found[name] = why
-        elif _CLASS.match(name) and not (name.lower() == "y" and {"x", "X"} & set(kinds)):
-            found[name] = CLASSES
-    others = [name for name in kinds if name not in found]
-    if not with_words and any(kinds[name] in ("number", "vector") for name in others):
-        found |= {name: YES_OR_NO for name in others if kinds[name] == "boolean"}
-    return {name: found[name] for name in kinds if name in found}
 
 
 def find_doubtful_names(names: Iterable[str]) -> dict[str, str]:

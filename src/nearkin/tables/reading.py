@@ -499,9 +499,12 @@ def _read_numerals(
 
 NAMES_ROWS = "names rows"
 COUNTS_ROWS = "counts rows"
+CLASSES = "looks like classes"
+YES_OR_NO = "yes or no"
 # "id", "user_id", "userId" and "Rec-ID", but neither "acid" nor "valid".
 _ID = re.compile(r"(?:^|.*[_\W])(?i:ids?|identifier|uuid|guid)$|.*[a-z]I[dD]$")
 _COUNTER = re.compile(r"(?i:index|level_0|unnamed: 0|row|rowid|row[_ ]?(?:number|index|nr|no))$")
+_CLASS = re.compile(r"(?i:(?:.*[_\W])?(?:labels?|class(?:es)?|targets?)|y|ground[_ ]?truth)$")
 # Fewer rows may increase by chance.
 _FEWEST_ROWS = 20
 # Cells that a column is known by, at most.
@@ -546,6 +549,26 @@ def find_counters(X: Floats, names: Sequence[str]) -> dict[str, str]:
     grows = (X[1:] > X[:-1]).all(axis=0) & (X.round() == X).all(axis=0)
     found = {name: COUNTS_ROWS for name, one in zip(names, grows, strict=True) if one}
     return found if len(found) < len(names) else {}
+
+
+def find_doubtful_columns(kinds: Mapping[str, str], *, with_words: bool = False) -> dict[str, str]:
+    """Numeric columns that should not be learned from, and why: ids, counters, classes, yes or no.
+
+    Ids, counters and classes are recognised by their names. Columns of yes and no are doubtful only
+    beside numbers and without words.
+    """
+    found = {}
+    for name, kind in kinds.items():
+        if kind not in ("number", "boolean"):
+            continue
+        if (why := recognise_id_name(name)) is not None:
+            found[name] = why
+        elif _CLASS.match(name) and not (name.lower() == "y" and {"x", "X"} & set(kinds)):
+            found[name] = CLASSES
+    others = [name for name in kinds if name not in found]
+    if not with_words and any(kinds[name] in ("number", "vector") for name in others):
+        found |= {name: YES_OR_NO for name in others if kinds[name] == "boolean"}
+    return {name: found[name] for name in kinds if name in found}
 
 
 def recognise_kinds(

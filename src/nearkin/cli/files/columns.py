@@ -126,8 +126,6 @@ def pick_columns(
 
 def _find_doubtful_columns(kinds: Kinds) -> dict[str, str]:
     """Columns that are ids, classes, or yes or no, and why."""
-    from nearkin.tables.choice import find_doubtful_columns  # with NumPy: help does not wait
-
     ids = {
         column: why
         for column, kind in kinds.items()
@@ -136,7 +134,8 @@ def _find_doubtful_columns(kinds: Kinds) -> dict[str, str]:
     left = {column: kind for column, kind in kinds.items() if column not in ids}
     if not left or has_words(kinds, [*left]):  # beside other words it is seen what they hold
         ids, left = {}, kinds
-    return ids | find_doubtful_columns(left, with_words=has_words(kinds, [*left]))
+    with_words = has_words(kinds, [*left])
+    return ids | table_reading.find_doubtful_columns(left, with_words=with_words)
 
 
 def has_words(kinds: Kinds, columns: Sequence[str]) -> bool:
