@@ -40,7 +40,7 @@ from nearkin.cli.evaluate import (
     tabulate_scores,
 )
 from nearkin.cli.files.inputs import is_standard_output
-from nearkin.cli.transform import open_output, write_embedding
+from nearkin.cli.transform import write_embedding
 from nearkin.errors import counted
 from nearkin.messages import mute_categories
 
@@ -125,7 +125,10 @@ def fit(
         raise UserError("--device: --standardise and --test work on the host; leave one out.")
     outputs.check_target(output, (), force=force)
     scores = None if test is None else outputs.Output(None, as_json=as_json)
-    embedded = None if embedding is None else open_output(embedding, force=force)
+    embedded = None
+    if embedding is not None:
+        suffixes = outputs.TABLES_AND_ARRAYS
+        embedded = outputs.Output(embedding, force=force, suffixes=suffixes)
     table = tables.open_table(data, choice, labels=labels)
     if forget_names and table.encoder is not None:
         raise UserError("--forget-names: columns of words are known by their names.")

@@ -62,17 +62,10 @@ def transform(
     Rows are read and written block by block: the file may be larger than memory. Of a column of
     vectors, files that can have one get one back.
     """
-    out = open_output(output, as_json=as_json, force=force, quote=quote)
+    suffixes = outputs.TABLES_AND_ARRAYS
+    out = outputs.Output(output, as_json=as_json, force=force, quote=quote, suffixes=suffixes)
     learned = models.Model(model)
     write_embedding(learned, data, out, choice, carry=carry, components=components, device=device)
-
-
-def open_output(
-    path: Path | None, *, as_json: bool = False, force: bool = False, quote: bool = False
-) -> outputs.Output:
-    """Output for embedded rows: a table or an array file."""
-    suffixes = (*outputs.TABLES, ".npy")
-    return outputs.Output(path, as_json=as_json, force=force, quote=quote, suffixes=suffixes)
 
 
 def write_embedding(

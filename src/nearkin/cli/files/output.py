@@ -34,6 +34,7 @@ from nearkin.storage.files import (
 
 _TEXTS = (".csv", ".tsv", ".jsonl", ".ndjson")
 TABLES = (*_TEXTS, *(f"{text}.gz" for text in _TEXTS), ".parquet", ".feather", ".arrow")
+TABLES_AND_ARRAYS = (*TABLES, ".npy")
 _DELIMITED = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 # Endings of files that can have a column of vectors.
 WITH_VECTORS = {".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz", ".parquet", ".feather", ".arrow"}
