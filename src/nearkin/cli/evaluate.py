@@ -120,11 +120,10 @@ def _evaluate_matcher(
         raise UserError(f"--labels {labels}: {model} compares this column.")
     lines = []
     if pairs is not None:
-        told = pair_files.read_judged_pairs(
+        ends, same, weight = pair_files.read_judged_pairs(
             records, pairs, choice.delimiter, "a precision", role="--pairs"
         )
         share = read_share(prevalence)
-        ends, same, weight = told
         chance = matcher.chance_of_pairs(ends, compared)
         quality = estimate_quality_of_chances(chance, same, weight, ends, prevalence=share)
         say(f"pairs: {quality.brief}")
@@ -174,9 +173,7 @@ def score_by_labels(model: models.Model, rows: RowStream, y: Any, seed: int) -> 
     """Scores of a model by labels, on at most 5000 labelled rows."""
     if not can_be_judged(y):
         raise UserError("labels must have two classes at least, and one with two rows.")
-    classes = classes_of.number_classes(y)
-    known = _draw_known(classes, seed)
-    classes = classes[known]
+    known, classes = _draw_known(y, seed)
     n_classes = len(np.unique(classes))
 
     def rand(Z: Floats) -> float:
@@ -195,12 +192,13 @@ def score_by_labels(model: models.Model, rows: RowStream, y: Any, seed: int) -> 
     return _compare(model, rows.take(known), "labels", measures)
 
 
-def _draw_known(classes: Ints, seed: int) -> Ints:
-    """Numbers of labelled rows, at most 5000 of them."""
+def _draw_known(y: Any, seed: int) -> tuple[Ints, Ints]:
+    """Numbers of labelled rows, at most 5000 of them, and of their classes."""
+    classes = classes_of.number_classes(y)
     known = np.flatnonzero(classes >= 0)
-    if len(known) <= _MOST_ROWS:
-        return known
-    return np.sort(np.random.default_rng(seed).choice(known, _MOST_ROWS, replace=False))
+    if len(known) > _MOST_ROWS:
+        known = np.sort(np.random.default_rng(seed).choice(known, _MOST_ROWS, replace=False))
+    return known, classes[known]
 
 
 def _compare(model: models.Model, X: Any, by: str, measures: Measures) -> list[models.Score]:
@@ -232,9 +230,8 @@ def _estimate_quality(
         named = pairs.points
         X = rows.take(named)
         return metric.quality(X, pairs=pairs.restrict(named), prevalence=prevalence)  # type: ignore[no-any-return]
-    classes = classes_of.number_classes(y)
-    known = _draw_known(classes, seed)
-    return metric.quality(rows.take(known), classes[known], prevalence=prevalence)  # type: ignore[no-any-return]
+    known, classes = _draw_known(y, seed)
+    return metric.quality(rows.take(known), classes, prevalence=prevalence)  # type: ignore[no-any-return]
 
 
 def tabulate_scores(
