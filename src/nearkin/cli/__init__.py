@@ -53,7 +53,11 @@ def run_tidily(run: Callable[[], int], *, is_all: bool) -> int:
     process ends with the function.
     """
     if is_all:
-        _occupy_closed_streams()
+        for descriptor in (0, 1, 2):
+            try:
+                os.fstat(descriptor)
+            except OSError:  # other files would get the numbers of closed streams
+                os.open(os.devnull, os.O_RDWR)
     came: list[int] = []
     with end_tidily():
         try:
@@ -139,12 +143,3 @@ def _signal_ourselves(number: int) -> None:
         signal.raise_signal(number)
     else:  # it wakes a main thread that waits, too
         os.kill(os.getpid(), number)
-
-
-def _occupy_closed_streams() -> None:
-    """Open /dev/null for closed standard streams, whose numbers other files would get."""
-    for descriptor in (0, 1, 2):
-        try:
-            os.fstat(descriptor)
-        except OSError:
-            os.open(os.devnull, os.O_RDWR)
