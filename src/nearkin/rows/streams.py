@@ -744,9 +744,7 @@ def _stream_array(
 
 def _stream_blocks(make: Callable[[], Iterable[Any]], source: str) -> RowStream:
     """Stream of blocks that can be iterated over again; one pass checks and counts the rows now."""
-    last = None
-    for last in _check_blocks(make(), source):  # noqa: B007
-        pass
+    last = next(iter(deque(_check_blocks(make(), source), maxlen=1)), None)
     n_rows = 0 if last is None else last.start + len(last.rows)
     if last is None or n_rows == 0:
         raise InputError(f"{source} has no rows.")
