@@ -103,7 +103,7 @@ def size(letter: str) -> Spec:
 
 
 def _arrays_of(what: str, holds: Callable[[Any], bool]) -> Callable[[str], Spec]:
-    """What makes the Spec of an array, by a letter for each axis, whose values pass ``holds``."""
+    """Function from a letter for each axis to the Spec of an array whose values pass ``holds``."""
     return lambda letters: Spec(
         f"an array of {what} of shape ({letters})",
         lambda value, sizes: (
@@ -258,6 +258,7 @@ def _register_transformers() -> None:
         "explained_variance_ratio_": numbers("q"),
         "singular_values_": floats("q"),
     }
+    ranges = ("min_", "scale_", "data_min_", "data_max_", "data_range_")
     known: dict[type, Fields] = {
         PCA: {
             "n_components_": size("q"),
@@ -269,10 +270,7 @@ def _register_transformers() -> None:
         },
         TruncatedSVD: {"components_": floats("q d"), **axes},
         StandardScaler: dict.fromkeys(("mean_", "var_", "scale_"), maybe(column)) | count,
-        MinMaxScaler: dict.fromkeys(
-            ("min_", "scale_", "data_min_", "data_max_", "data_range_"), column
-        )
-        | count,
+        MinMaxScaler: dict.fromkeys(ranges, column) | count,
         MaxAbsScaler: {"max_abs_": column, "scale_": column} | count,
         RobustScaler: {"center_": maybe(column), "scale_": maybe(column)},
         Normalizer: {},
