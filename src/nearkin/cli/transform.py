@@ -25,6 +25,7 @@ from nearkin.cli.common import (
     validation,
 )
 from nearkin.cli.files.columns import Choice
+from nearkin.cli.files.inputs import ending
 from nearkin.errors import explain_missing_package
 from nearkin.storage.files import whole_file
 
@@ -97,7 +98,7 @@ def write_embedding(
         stream = table.rows.mapped(learned.embed, learned.output_names)
     else:
         stream = learned.metric.transform(table.rows.on(streams.Feed(device)))
-    kind = ".jsonl" if out.as_json else "" if out.path is None else outputs.ending(out.path)
+    kind = ".jsonl" if out.as_json else "" if out.path is None else ending(out.path)
     vector = table.vector if kind in outputs.WITH_VECTORS else None
 
     by_axes = components is not None

@@ -59,6 +59,7 @@ FORMS = {
 PICTURES = "pictures"
 ZIPPED = ("csv", "tsv", "jsonl")
 _OF_ENDING = {f".{form}": form for form in FORMS} | {".ndjson": "jsonl", ".arrow": "feather"}
+_OF_ENDING |= {f"{end}.gz": form for end, form in _OF_ENDING.items() if form in ZIPPED}
 _STANDARD_INPUT = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 _STANDARD_INPUT_NAME = "standard input"
 _BYTES_LOOKED_AT = 2**16
@@ -95,13 +96,15 @@ class Input:
         return _open_bytes(self.path, self.is_zipped)
 
 
+def ending(path: Path) -> str:
+    """Suffix of a file name that says its format, such as ".csv" or ".csv.gz"."""
+    suffix = path.suffix.lower()
+    return Path(path.stem).suffix.lower() + suffix if suffix == ".gz" else suffix
+
+
 def detect_form(path: Path) -> str | None:
     """Format by a file's suffix, a key of ``FORMS``; None if the suffix is unknown."""
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    if suffixes[-1:] == [".gz"]:
-        form = _OF_ENDING.get(suffixes[-2]) if len(suffixes) > 1 else None
-        return form if form in ZIPPED else None
-    return _OF_ENDING.get(suffixes[-1]) if suffixes else None
+    return _OF_ENDING.get(ending(path))
 
 
 def is_stream(path: Path) -> bool:

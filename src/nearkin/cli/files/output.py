@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from nearkin.cli.common import UserError, is_watched, say
-from nearkin.cli.files.inputs import is_standard_output
+from nearkin.cli.files.inputs import ending, is_standard_output
 from nearkin.messages import show_progress
 from nearkin.rows.streams import RowStream
 from nearkin.storage.files import (
@@ -42,12 +42,6 @@ WITH_VECTORS = {".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz", ".parquet", ".fe
 _SHOWN = 20
 # What makes quotes necessary in a cell.
 _SPECIAL = '[,"\\n\\r\\t]'
-
-
-def ending(path: Path) -> str:
-    """Suffix of a file name that says its format, such as ".csv" or ".csv.gz"."""
-    suffix = path.suffix.lower()
-    return Path(path.stem).suffix.lower() + suffix if suffix == ".gz" else suffix
 
 
 def check_target(path: Path, suffixes: Iterable[str], *, force: bool) -> None:
