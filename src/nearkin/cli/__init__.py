@@ -53,7 +53,11 @@ def run_tidily(run: Callable[[], int], *, is_all: bool) -> int:
     process ends with the function.
     """
     if is_all:
-        _occupy_closed_streams()
+        for descriptor in (0, 1, 2):
+            try:
+                os.fstat(descriptor)
+            except OSError:  # other files would get the numbers of closed streams
+                os.open(os.devnull, os.O_RDWR)
     came: list[int] = []
     with end_tidily():
         try:
@@ -126,7 +130,7 @@ def _raise_on_interrupt(came: list[int], *, is_all: bool) -> Iterator[None]:
         yield
     finally:
         # Nothing is left to be done well: an impatient second one ends the process at once.
-        at_once = _end_at_once if is_all else signal.default_int_handler
+        at_once = (lambda *_: os._exit(INTERRUPTED)) if is_all else signal.default_int_handler
         signal.signal(signal.SIGINT, at_once)
         sys.unraisablehook = known
         for again in waiting:
@@ -139,18 +143,3 @@ def _signal_ourselves(number: int) -> None:
         signal.raise_signal(number)
     else:  # it wakes a main thread that waits, too
         os.kill(os.getpid(), number)
-
-
-def _end_at_once(number: int, frame: Any) -> None:
-    """End the process without any clean-up."""
-    del number, frame
-    os._exit(INTERRUPTED)
-
-
-def _occupy_closed_streams() -> None:
-    """Open /dev/null for closed standard streams, whose numbers other files would get."""
-    for descriptor in (0, 1, 2):
-        try:
-            os.fstat(descriptor)
-        except OSError:
-            os.open(os.devnull, os.O_RDWR)

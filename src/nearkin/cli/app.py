@@ -189,7 +189,6 @@ for _name, _command in _COMMANDS.items():
 
 
 def _version(wanted: bool) -> None:
-    """Show the version and end."""
     if wanted:
         typer.echo(__version__)
         raise typer.Exit
@@ -258,7 +257,12 @@ def _report_error(error: Exception, given: list[str]) -> int:
         complain(f"{command}: there is not enough memory; --learner kernel-beta needs little.")
         return MISUSE
     if isinstance(error, NearkinError | OSError | ImportError):
-        complain(f"{command}: {_in_two_lines(_error_text(error))}")
+        said = str(error) or type(error).__name__
+        if isinstance(error, OSError) and error.strerror and error.filename:
+            said = f"{error.filename}: {error.strerror}"
+        elif isinstance(error, NearkinError) and not isinstance(error, UserError):
+            said = reword_for_options(said)
+        complain(f"{command}: {_in_two_lines(said)}")
         return MISUSE
     if not MANNER.debug:
         complain(
@@ -283,15 +287,6 @@ def _explain_misuse(error: Any) -> str:
         line = f"{error.ctx.command_path} model.nearkin rows.csv"
         message += f" The model comes first, then the rows: {line}"
     return message
-
-
-def _error_text(error: Exception) -> str:
-    """Message of an error, in terms of the command line."""
-    if isinstance(error, OSError) and error.strerror and error.filename:
-        return f"{error.filename}: {error.strerror}"
-    said = str(error) or type(error).__name__
-    in_own_words = isinstance(error, UserError) or not isinstance(error, NearkinError)
-    return said if in_own_words else reword_for_options(said)
 
 
 def _in_two_lines(message: str) -> str:

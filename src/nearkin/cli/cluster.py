@@ -71,7 +71,7 @@ def cluster(
         raise UserError("--soft: only --method auto breaks or keeps pairs as asked.")
     if data is None:
         model, data = Path("none"), model
-    learned = models.open_model(model)
+    learned = None if str(model) == "none" else models.Model(model)
     table = tables.open_table(data, choice, carry=None, model=learned)
     known = pair_files.read_known_pairs(table, pairs, choice.delimiter)
     rows = table.rows
@@ -126,7 +126,6 @@ def _find_clusters(
     """
 
     def name(row: int) -> str:
-        """Name of a row for messages."""
         return str(row) if ids is None else repr(ids[row].as_py())
 
     as_it_is = frozen.FrozenEstimator(preprocessing.FunctionTransformer().fit(X[:1]))

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from rich import table as grids
     from sklearn import base as sklearn_base
     from sklearn import cluster as sklearn_cluster
-    from sklearn import decomposition, frozen, preprocessing
+    from sklearn import frozen, preprocessing
 
     from nearkin import estimates
     from nearkin.cli import models
@@ -90,8 +90,8 @@ if TYPE_CHECKING:
 else:
     np, pa, pc = import_late("numpy pyarrow pyarrow.compute")
     console, text, grids = import_late("console text table", "rich")
-    sklearn_base, sklearn_cluster, decomposition, frozen, preprocessing = import_late(
-        "base cluster decomposition frozen preprocessing", "sklearn"
+    sklearn_base, sklearn_cluster, frozen, preprocessing = import_late(
+        "base cluster frozen preprocessing", "sklearn"
     )
     models, outputs, pair_files, tables = import_late(
         "models files.output files.pairs files.tables", "nearkin.cli"
@@ -305,9 +305,14 @@ def reword_for_options(message: str) -> str:
     for pattern, words in _PHRASES:
         message = re.sub(pattern, words, message)
     message = _PARAMETER.sub(_replace_by_option, message)
-    if PYTHON.search(message):
-        message = _remove_code(message)
-    return message
+    if not PYTHON.search(message):
+        return message
+    prose = " ".join(line for line in message.splitlines() if not line.startswith("    "))
+    clauses = re.split(r"(?<=[.;:])\s+", prose)
+    kept = [clause for clause in clauses if not PYTHON.search(clause)]
+    # If none is left, the first one's beginning.
+    found = " ".join(kept) or re.split(r"[,(]", clauses[0])[0]
+    return re.sub(r"[\s;:,]*$", "", found).rstrip(".") + "."
 
 
 def _replace_by_option(match: re.Match[str]) -> str:
@@ -320,12 +325,3 @@ def _replace_by_option(match: re.Match[str]) -> str:
         )
         return f"--set {match[0]}" if is_setting else match[0]
     return option if not value or value in ".,;:)" else f"{option} "
-
-
-def _remove_code(message: str) -> str:
-    """The message less clauses that contain Python; if none is left, the first one's beginning."""
-    prose = " ".join(line for line in message.splitlines() if not line.startswith("    "))
-    clauses = re.split(r"(?<=[.;:])\s+", prose)
-    kept = [clause for clause in clauses if not PYTHON.search(clause)]
-    found = " ".join(kept) or re.split(r"[,(]", clauses[0])[0]
-    return re.sub(r"[\s;:,]*$", "", found).rstrip(".") + "."

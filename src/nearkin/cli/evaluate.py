@@ -93,7 +93,12 @@ def evaluate(
         y = table.labels(labels)
         found += score_by_labels(learned, table.rows, y, seed)
         qualities["labels"] = _estimate_quality(learned, table.rows, share, seed, y=y)
-    _warn_of_seen(found, str(model))
+    for by, score in {score.judged_by: score for score in found if score.seen}.items():
+        say(
+            f"warning: by {by}, {score.seen} of the {score.rows} rows judged are rows that {model} "
+            "was learned from: these figures are too good. Judge by new rows; nearkin fit --test "
+            "0.2 keeps some apart."
+        )
     for by, quality in qualities.items():
         say(f"{by}: {quality.terms}")
     out.write(tabulate_scores(found, qualities))
@@ -115,11 +120,10 @@ def _evaluate_matcher(
         raise UserError(f"--labels {labels}: {model} compares this column.")
     lines = []
     if pairs is not None:
-        told = pair_files.read_judged_pairs(
+        ends, same, weight = pair_files.read_judged_pairs(
             records, pairs, choice.delimiter, "a precision", role="--pairs"
         )
         share = read_share(prevalence)
-        ends, same, weight = told
         chance = matcher.chance_of_pairs(ends, compared)
         quality = estimate_quality_of_chances(chance, same, weight, ends, prevalence=share)
         say(f"pairs: {quality.brief}")
@@ -169,18 +173,14 @@ def score_by_labels(model: models.Model, rows: RowStream, y: Any, seed: int) -> 
     """Scores of a model by labels, on at most 5000 labelled rows."""
     if not can_be_judged(y):
         raise UserError("labels must have two classes at least, and one with two rows.")
-    classes = classes_of.number_classes(y)
-    known = _draw_known(classes, seed)
-    classes = classes[known]
+    known, classes = _draw_known(y, seed)
     n_classes = len(np.unique(classes))
 
     def rand(Z: Floats) -> float:
-        """Balanced Rand index of k-means."""
         found = sklearn_cluster.KMeans(n_classes, n_init=10, random_state=seed).fit_predict(Z)
         return nk.scores.balanced_rand(classes, found)
 
     def auc(Z: Floats) -> float:
-        """AUC of telling pairs of one class from others."""
         return nk.scores.pair_auc(Z, classes, max_pairs=_MOST_PAIRS, random_state=seed)
 
     n_pairs = len(known) * (len(known) - 1) // 2
@@ -192,12 +192,13 @@ def score_by_labels(model: models.Model, rows: RowStream, y: Any, seed: int) -> 
     return _compare(model, rows.take(known), "labels", measures)
 
 
-def _draw_known(classes: Ints, seed: int) -> Ints:
-    """Numbers of labelled rows, at most 5000 of them."""
+def _draw_known(y: Any, seed: int) -> tuple[Ints, Ints]:
+    """Numbers of labelled rows, at most 5000 of them, and of their classes."""
+    classes = classes_of.number_classes(y)
     known = np.flatnonzero(classes >= 0)
-    if len(known) <= _MOST_ROWS:
-        return known
-    return np.sort(np.random.default_rng(seed).choice(known, _MOST_ROWS, replace=False))
+    if len(known) > _MOST_ROWS:
+        known = np.sort(np.random.default_rng(seed).choice(known, _MOST_ROWS, replace=False))
+    return known, classes[known]
 
 
 def _compare(model: models.Model, X: Any, by: str, measures: Measures) -> list[models.Score]:
@@ -210,17 +211,6 @@ def _compare(model: models.Model, X: Any, by: str, measures: Measures) -> list[m
         models.Score(by, name, float(measure(Z)), float(measure(plain)), n_pairs, len(X), seen)
         for name, (measure, n_pairs) in measures.items()
     ]
-
-
-def _warn_of_seen(found: list[models.Score], model: str) -> None:
-    """Warn if a model is judged by rows that it was learned from."""
-    for by in dict.fromkeys(score.judged_by for score in found if score.seen):
-        score = next(score for score in found if score.judged_by == by)
-        say(
-            f"warning: by {by}, {score.seen} of the {score.rows} rows judged are rows that {model} "
-            "was learned from: these figures are too good. Judge by new rows; nearkin fit --test "
-            "0.2 keeps some apart."
-        )
 
 
 def _estimate_quality(
@@ -240,9 +230,8 @@ def _estimate_quality(
         named = pairs.points
         X = rows.take(named)
         return metric.quality(X, pairs=pairs.restrict(named), prevalence=prevalence)  # type: ignore[no-any-return]
-    classes = classes_of.number_classes(y)
-    known = _draw_known(classes, seed)
-    return metric.quality(rows.take(known), classes[known], prevalence=prevalence)  # type: ignore[no-any-return]
+    known, classes = _draw_known(y, seed)
+    return metric.quality(rows.take(known), classes, prevalence=prevalence)  # type: ignore[no-any-return]
 
 
 def tabulate_scores(
@@ -279,16 +268,14 @@ def _tabulate_lines(lines: list[dict[str, Any]]) -> Iterator[Any]:
 
 def _score_groups(groups: Ints, labels: Any) -> list[dict[str, Any]]:
     """Precision, recall and F1 of the pairs within groups, by class labels."""
+    from sklearn.metrics import pair_confusion_matrix
+
     classes = classes_of.number_classes(labels)
     known = classes >= 0
     groups, classes = groups[known], classes[known]
-
-    def n_pairs(*numbers: Ints) -> int:
-        """Number of pairs of records that agree in all these numbers."""
-        counts = np.unique(np.column_stack(numbers), axis=0, return_counts=True)[1]
-        return int((counts * (counts - 1) // 2).sum())
-
-    right, called, same = n_pairs(groups, classes), n_pairs(groups), n_pairs(classes)
+    # Of both orders of each pair: called the same by nobody or wrongly, overlooked or right.
+    (_, wrong), (overlooked, right) = pair_confusion_matrix(classes, groups).tolist()
+    called, same = right + wrong, right + overlooked
     if not same:
         raise UserError("--labels: no two records are of one class, so that nothing can be found.")
     n = len(groups)

@@ -40,7 +40,7 @@ from nearkin.cli.evaluate import (
     tabulate_scores,
 )
 from nearkin.cli.files.inputs import is_standard_output
-from nearkin.cli.transform import open_output, write_embedding
+from nearkin.cli.transform import write_embedding
 from nearkin.errors import counted
 from nearkin.messages import mute_categories
 
@@ -125,7 +125,10 @@ def fit(
         raise UserError("--device: --standardise and --test work on the host; leave one out.")
     outputs.check_target(output, (), force=force)
     scores = None if test is None else outputs.Output(None, as_json=as_json)
-    embedded = None if embedding is None else open_output(embedding, force=force)
+    embedded = None
+    if embedding is not None:
+        suffixes = outputs.TABLES_AND_ARRAYS
+        embedded = outputs.Output(embedding, force=force, suffixes=suffixes)
     table = tables.open_table(data, choice, labels=labels)
     if forget_names and table.encoder is not None:
         raise UserError("--forget-names: columns of words are known by their names.")
@@ -143,12 +146,13 @@ def fit(
         learn, held_out = hold_out_rows(whole, test, seed)
         say(describe_hold_out_rows(whole, learn, held_out))
         marked = models.MarkedRows(learn.rows)
+    takes_answers = learn.answers is not None and getattr(cls, "_takes_answers", False)
     metric = learn_metric(
         cls,
         parameters,
         marked.rows,
         learn.labels,
-        learn.evidence_for(cls),
+        learn.answers if takes_answers else learn.pairs,
         standardise=standardise,
         components=components,
         encoder=table.encoder,
@@ -173,9 +177,8 @@ def _say_what_was_learned(
     metric: Any, learn: Part, table: tables.Table, labels: str | None, output: Path, cls: type
 ) -> None:
     """Report the choice of a learner, and what it was learned from."""
-    chosen = models.find_part(metric, "report_")
-    if chosen is not None:
-        report = chosen.report_
+    report = models.find_report(metric)
+    if report is not None:
         if report.columns:
             say(report.columns)
         say(report.reason)
@@ -293,11 +296,6 @@ class Part:
     pairs: nk.Pairs | None
     answers: nk.Answers | None = None
 
-    def evidence_for(self, learner: type) -> nk.Pairs | nk.Answers | None:
-        """Answers by person for learners that take them, otherwise pairs."""
-        takes_answers = getattr(learner, "_takes_answers", False)
-        return self.answers if takes_answers and self.answers is not None else self.pairs
-
     def restrict(self, rows: Mask) -> Part:
         """The part with some rows only, and the pairs and triplets that lie within them."""
         return Part(
@@ -365,17 +363,14 @@ def describe_hold_out_rows(whole: Part, learn: Part, test: Part) -> str:
 
 
 def _has_both(pairs: nk.Pairs | None) -> bool:
-    """Whether there are must-links and cannot-links."""
     return pairs is not None and min(len(pairs.must_link), len(pairs.cannot_link)) > 0
 
 
 def _has_triplets(pairs: nk.Pairs | None) -> bool:
-    """Whether there are triplets."""
     return _count("triplet", pairs) > 0
 
 
 def _count(kind: str, pairs: nk.Pairs | None) -> int:
-    """Number of pairs, or of triplets."""
     if pairs is None:
         return 0
     return len(pairs.closer) if kind == "triplet" else len(pairs) - len(pairs.closer)
@@ -385,7 +380,6 @@ def _take_rows(rows: streams.RowStream, numbers: NDArray[np.int64]) -> streams.R
     """Stream of the rows of these numbers, which increase."""
 
     def read(wanted: NDArray[np.int64] | None) -> Iterator[backends.Block]:
-        """Blocks of the chosen rows."""
         for block in rows.blocks(None if wanted is None else numbers[wanted]):
             first, last = np.searchsorted(numbers, [block.start, block.start + len(block.rows)])
             yield backends.Block(int(first), block.rows[numbers[first:last] - block.start])

@@ -107,7 +107,6 @@ def _describe_matcher(matcher: RecordMatcher, file: str) -> str:
 
 
 def _summarise_matcher(matcher: RecordMatcher) -> dict[str, Any]:
-    """Facts about a matcher, as plain values."""
     known: dict[str, Any] = {"kinds": matcher.kinds_}
     for what, readings in (("dates", table_reading.ORDERS), ("decimals", table_reading.DECIMALS)):
         known[what] = {name: one for name, one in matcher.orders_.items() if one in readings}
@@ -246,7 +245,6 @@ def _describe_kept_rows(info: ModelInfo) -> str:
 
 
 def _format_size(n_bytes: int) -> str:
-    """A file size as text."""
     for unit in ("bytes", "kB", "MB"):
         if n_bytes < 1000:
             return f"{n_bytes:.3g} {unit}"

@@ -60,25 +60,10 @@ def _is_matcher(path: Path) -> bool:
     return read_kind(path) != KIND and matchers.is_matcher(path)
 
 
-def refuse_matcher(path: Path, name: str) -> None:
-    """Raise if a file given as model is a matcher of records, which embeds no rows."""
-    if _is_matcher(path):
-        raise UserError(
-            f"{name} is a matcher of records, which has no coordinates for them: {USES} take it.\n"
-            "For all else learn a model from the same table and answers: nearkin fit people.csv "
-            "--pairs answers.csv -o model.nearkin"
-        )
-
-
-def find_part(metric: Any, attribute: str) -> Any:
-    """The metric or the step of a chain that has a fitted attribute; None if none has."""
+def find_report(metric: Any) -> Any:
+    """What a metric, or a step of a chain, reports of how it was chosen; None if none was."""
     steps = [metric, *reversed(getattr(metric, "steps_", []))]
-    return next((step for step in steps if hasattr(step, attribute)), None)
-
-
-def open_model(path: Path) -> Model | None:
-    """Read a learned metric from a file; None for the name "none"."""
-    return None if str(path) == "none" else Model(path)
+    return next((step.report_ for step in steps if hasattr(step, "report_")), None)
 
 
 def open_matcher(path: Path) -> RecordMatcher | None:
@@ -104,7 +89,12 @@ class Model:
                 raise UserError(f"{path}: there is no such file; nearkin fit makes a model.")
             self.file, path = keep_on_disk(path, "MODEL")
             refuse_table(path, self.file)
-            refuse_matcher(path, self.file)
+            if _is_matcher(path):
+                raise UserError(
+                    f"{self.file} is a matcher of records, which has no coordinates for them: "
+                    f"{USES} take it.\nFor all else learn a model from the same table and "
+                    "answers: nearkin fit people.csv --pairs answers.csv -o model.nearkin"
+                )
         metric, self.facts = load_with_facts(path) if fitted is None else fitted
         self.metric: Any = copy(metric)
         attributes = vars(self.metric)
@@ -147,8 +137,7 @@ class Model:
     @property
     def held_out(self) -> Quality | None:
         """Quality on pairs held out while the model was chosen; None if it holds none."""
-        chosen = find_part(self.metric, "report_")
-        found: Quality | None = None if chosen is None else chosen.report_.quality
+        found: Quality | None = getattr(find_report(self.metric), "quality", None)
         return found
 
     @property

@@ -11,7 +11,7 @@ from nearkin.cli import options as o
 from nearkin.cli.common import models, neighbors, np, outputs, pa, tables
 
 if TYPE_CHECKING:
-    from nearkin._types import Floats, Ints
+    pass
 
 # Rows whose neighbours are looked for at a time.
 _QUERIES = 10_000
@@ -44,8 +44,15 @@ def list_neighbors(
         if queries is not None:
             of = tables.open_records_of(matcher, queries, choice, "--queries", least=1)
             queried = tables.columns_as_learned(of, choice, matcher)
-        found = matcher.neighbors(compared, n_neighbors, queries=queried)
-        out.write(_tabulate_likely(records, of, *found))
+        rows, chance = matcher.neighbors(compared, n_neighbors, queries=queried)
+        record, rank = np.nonzero(rows >= 0)
+        found = {
+            of.id_name: of.shown_ids().take(pa.array(record)),
+            "rank": rank + 1,  # the likeliest first
+            "neighbor": records.shown_ids().take(pa.array(rows[record, rank])),
+            "chance": chance[record, rank],
+        }
+        out.write(outputs.table_of(found))
         return
     learned = models.Model(model)
     table = asked = tables.open_table(data, choice, model=learned)
@@ -90,17 +97,3 @@ def _tabulate_nearest(
                 }
             )
             start += n
-
-
-def _tabulate_likely(
-    table: tables.NamedRows, asked: tables.NamedRows, rows: Ints, chance: Floats
-) -> Iterator[Any]:
-    """Table of record, rank, neighbour and probability, the likeliest first."""
-    record, rank = np.nonzero(rows >= 0)
-    found = {
-        asked.id_name: asked.shown_ids().take(pa.array(record)),
-        "rank": rank + 1,
-        "neighbor": table.shown_ids().take(pa.array(rows[record, rank])),
-        "chance": chance[record, rank],
-    }
-    return outputs.table_of(found)

@@ -38,39 +38,34 @@ argument = partial(typer.Argument, show_default=False)
 
 @dataclass(frozen=True)
 class Group:
-    """Options that a command takes as one argument: the parameters of ``gather``, and its value."""
+    """Options that a command takes as one argument: the parameters of ``gather``, and its value.
+
+    Those ``without`` are no options of the command, and have their defaults.
+    """
 
     gather: Callable[..., Any]
     without: tuple[str, ...] = ()
 
-    def parameters(self) -> list[Parameter]:
-        """The options as parameters of a function, for typer."""
-        known = signature(self.gather, eval_str=True).parameters
-        return [one for name, one in known.items() if name not in self.without]
-
-    def value(self, given: dict[str, Any]) -> Any:
-        """Result of ``gather`` for these options, with defaults for those ``without``."""
-        known = signature(self.gather).parameters
-        return self.gather(**{name: known[name].default.default for name in self.without}, **given)
-
 
 def spread_groups(command: Callable[..., None]) -> Callable[..., None]:
     """The command with the options of each Group in place of the one argument."""
-    groups: dict[str, tuple[Group, list[str]]] = {}
+    groups: dict[str, tuple[Callable[..., Any], list[str]]] = {}
     spread: list[Parameter] = []
     for name, one in signature(command, eval_str=True).parameters.items():
         about = getattr(one.annotation, "__metadata__", ())
         group = next((it for it in about if isinstance(it, Group)), None)
-        options = [one] if group is None else group.parameters()
-        spread += [option.replace(kind=Parameter.KEYWORD_ONLY) for option in options]
+        options = [one]
         if group is not None:
-            groups[name] = group, [option.name for option in options]
+            known = dict(signature(group.gather, eval_str=True).parameters)
+            usual = {name: known.pop(name).default.default for name in group.without}
+            groups[name] = partial(group.gather, **usual), list(known)
+            options = list(known.values())
+        spread += [option.replace(kind=Parameter.KEYWORD_ONLY) for option in options]
 
     def run(**given: Any) -> None:
-        """Gather the options of each group, and run the command."""
         gathered = {
-            name: group.value({option: given.pop(option) for option in options})
-            for name, (group, options) in groups.items()
+            name: gather(**{option: given.pop(option) for option in options})
+            for name, (gather, options) in groups.items()
         }
         command(**given, **gathered)
 
@@ -214,7 +209,6 @@ def choose_columns(
 
 
 def _read_kind(given: str) -> tuple[str, str]:
-    """Column and kind of a ``NAME=KIND`` option."""
     name, sign, kind = given.rpartition("=")
     if not sign or kind not in table_reading.KINDS:
         raise UserError(

@@ -26,6 +26,7 @@ from nearkin.errors import counted
 if TYPE_CHECKING:
     from nearkin._types import Floats, Ints, Mask
     from nearkin.learners.explain import Explanation
+    from nearkin.pairs.pairs import Pairs
     from nearkin.scores.quality import Quality
     from nearkin.scores.verdicts import Prevalence, Verdicts
 
@@ -132,10 +133,13 @@ def judge_pairs(
         "probability": judge.chance(distance),
     }
     if why:
-        reasons = Reasons(learned, table, taught, choice.delimiter, judge, radius)
-        explained = [reasons.explain(*ends) for ends in asked.ends.tolist()]
+        told = None if taught is None else _refit(learned, table, taught, choice.delimiter)
+        explained = explain_pairs(learned, table, asked.ends, judge, radius, told)
         if out.is_for_people:
-            out.write_text(reasons.text(explained, found["left"], found["right"]))
+            names = table.shown_ids().to_pylist()
+            shown = zip(explained, found["left"], found["right"], strict=True)
+            texts = [f"{a} and {b}\n{one.text(names)}\n" for one, a, b in shown]
+            out.write_text("\n".join(texts))
             return
         found["why"] = [one.brief for one in explained]
     out.write(outputs.table_of(found))
@@ -204,71 +208,56 @@ def estimate_quality_of_chances(
     return quality.estimate_quality(1 - chance, same, weight, ends, 1 - level, share)
 
 
-class Reasons:
-    """Explain pairs of rows of a table by a model.
+def _refit(
+    model: models.Model, table: tables.Table, taught: Path, delimiter: str | None
+) -> tuple[Any, Floats, Pairs]:
+    """The metric learned anew from a file of its answers, the rows, and the pairs."""
+    file = pair_files.read_pairs(table, taught, delimiter=delimiter, role="--taught")
+    pairs = file.pairs(table.n_rows)
+    if not len(pairs):
+        raise UserError(f"{taught} has no answers: --taught takes those that were learned.")
+    X = table.rows.take(np.arange(table.n_rows))
+    return model.metric._refit(X, pairs), X, pairs
 
-    ``taught`` is a file of answers about this table that the model was learned from; rows up to
-    ``radius`` apart are called the same.
+
+def explain_pairs(
+    model: models.Model,
+    table: tables.Table,
+    ends: Ints,
+    judge: Verdicts,
+    radius: float,
+    told: tuple[Any, Floats, Pairs] | None,
+) -> list[Explanation]:
+    """Explain the distances between pairs (k, 2) of a table's rows.
+
+    Rows up to ``radius`` apart are called the same. ``told`` is a metric that is learned anew, its
+    rows and pairs: they say which answers pull the rows of a pair.
     """
-
-    def __init__(
-        self,
-        model: models.Model,
-        table: tables.Table,
-        taught: Path | None,
-        delimiter: str | None,
-        judge: Verdicts,
-        radius: float,
-    ) -> None:
-        self._model, self._table = model, table
-        self._judge, self._radius = judge, radius
-        self._metric = copy(model.metric)
-        groups = model.names if model.table is None else model.table.groups_
-        if groups is not None:
-            self._metric._names_of_columns = list(groups)
-        self._told: tuple[Any, ...] = ()
-        if taught is not None:
-            file = pair_files.read_pairs(table, taught, delimiter=delimiter, role="--taught")
-            pairs = file.pairs(table.n_rows)
-            if not len(pairs):
-                raise UserError(f"{taught} has no answers: --taught takes those that were learned.")
-            X = table.rows.take(np.arange(table.n_rows))
-            self._told = (self._metric._refit(X, pairs), X, pairs)
-
-    def explain(self, left: int, right: int) -> Explanation:
-        """Explanation of the distance between two rows by their numbers."""
-        ends = np.array([left, right])
-        numbers, places = np.unique(ends, return_inverse=True)
-        rows = [row[None] for row in self._table.rows.take(numbers)[places]]
-        found: Explanation = self._metric.explain(*rows)
-        chance = float(self._judge.chance(np.array(found.distance)))
-        found = replace(found, chance=chance, threshold=self._radius)
-        if self._told and found.distance:
-            metric, X, pairs = self._told
+    encoder, metric = model.table, copy(model.metric)
+    groups = model.names if encoder is None else encoder.groups_
+    if groups is not None:
+        metric._names_of_columns = list(groups)
+    explained = []
+    for pair in ends:
+        numbers, places = np.unique(pair, return_inverse=True)
+        rows = [row[None] for row in table.rows.take(numbers)[places]]
+        found: Explanation = metric.explain(*rows)
+        chance = float(judge.chance(np.array(found.distance)))
+        found = replace(found, chance=chance, threshold=radius)
+        if told is None:
+            found = replace(found, remark="Which answers pull them: --taught ANSWERS says it.")
+        elif found.distance:
+            learned, X, pairs = told
             answers, remark = explain.find_strongest_pulls(
-                metric, rows, found.distance**2, X, pairs
+                learned, rows, found.distance**2, X, pairs
             )
             found = replace(found, answers=answers, remark=remark)
-        elif not self._told:
-            found = replace(found, remark="Which answers pull them: --taught ANSWERS says it.")
-        return found if self._model.table is None else self._with_words(found, numbers, places)
-
-    def _with_words(self, found: Explanation, numbers: Any, places: Any) -> Explanation:
-        """The explanation with the cells of both rows, and the effects of their words."""
-        encoder = self._model.table
-        batches = list(self._table.batches_of(numbers, encoder.columns_))
-        cells = pa.Table.from_batches(batches)
-        rows = [cells.slice(int(place), 1) for place in places]
-        left, right = (encoder.cells(row) for row in rows)
-        values = {name: (left[name], right[name]) for name in left}
-        words = explain.word_effects(encoder, self._metric.map_, *rows) if found.distance else {}
-        return replace(found, values=values, words=words)
-
-    def text(self, explained: list[Explanation], left: Any, right: Any) -> str:
-        """Explanations as text, one below the other, with names of the rows."""
-        names = self._table.shown_ids().to_pylist()
-        parts = [
-            f"{a} and {b}\n{one.text(names)}\n"
-            for one, a, b in zip(explained, left, right, strict=True)
-        ]
-        return "\n".join(parts)
+        if encoder is not None:  # the cells of both rows, and the effects of their words
+            cells = pa.Table.from_batches(list(table.batches_of(numbers, encoder.columns_)))
+            texts = [cells.slice(int(place), 1) for place in places]
+            left, right = map(encoder.cells, texts)
+            values = {name: (left[name], right[name]) for name in left}
+            words = explain.word_effects(encoder, metric.map_, *texts) if found.distance else {}
+            found = replace(found, values=values, words=words)
+        explained.append(found)
+    return explained

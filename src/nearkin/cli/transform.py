@@ -25,11 +25,11 @@ from nearkin.cli.common import (
     validation,
 )
 from nearkin.cli.files.columns import Choice
+from nearkin.cli.files.inputs import ending
 from nearkin.errors import explain_missing_package
 from nearkin.storage.files import whole_file
 
 if TYPE_CHECKING:
-    from nearkin._types import Ints
     from nearkin.rows.streams import RowStream
 
 # Rows that a picture shows at most.
@@ -63,17 +63,10 @@ def transform(
     Rows are read and written block by block: the file may be larger than memory. Of a column of
     vectors, files that can have one get one back.
     """
-    out = open_output(output, as_json=as_json, force=force, quote=quote)
+    suffixes = outputs.TABLES_AND_ARRAYS
+    out = outputs.Output(output, as_json=as_json, force=force, quote=quote, suffixes=suffixes)
     learned = models.Model(model)
     write_embedding(learned, data, out, choice, carry=carry, components=components, device=device)
-
-
-def open_output(
-    path: Path | None, *, as_json: bool = False, force: bool = False, quote: bool = False
-) -> outputs.Output:
-    """Output for embedded rows: a table or an array file."""
-    suffixes = (*outputs.TABLES, ".npy")
-    return outputs.Output(path, as_json=as_json, force=force, quote=quote, suffixes=suffixes)
 
 
 def write_embedding(
@@ -105,7 +98,7 @@ def write_embedding(
         stream = table.rows.mapped(learned.embed, learned.output_names)
     else:
         stream = learned.metric.transform(table.rows.on(streams.Feed(device)))
-    kind = ".jsonl" if out.as_json else "" if out.path is None else outputs.ending(out.path)
+    kind = ".jsonl" if out.as_json else "" if out.path is None else ending(out.path)
     vector = table.vector if kind in outputs.WITH_VECTORS else None
 
     by_axes = components is not None
@@ -150,7 +143,6 @@ def refuse_without_room(
     free = estimates.available_memory()
 
     def bytes_needed(block: int) -> int:
-        """Bytes that a block of rows needs."""
         return block * (rows.n_columns + q) * size + (8 * q * q if by_axes else 0)
 
     remedy = "nearkin fit --components 10 learns a metric whose rows have fewer."
@@ -199,7 +191,10 @@ def plot_model(
     with explain_missing_package("pictures need matplotlib", "plot"):
         from matplotlib.figure import Figure
     figure = Figure(figsize=(7, 5.5), layout="constrained")  # without a window
-    numbers = _draw_rows(len(table.rows), known, seed)
+    numbers = np.arange(len(table.rows))
+    if len(numbers) > _MOST_DRAWN:  # some, and those in pairs
+        drawn = np.random.default_rng(seed).choice(len(numbers), _MOST_DRAWN, replace=False)
+        numbers = np.unique(drawn if known is None else np.concatenate([drawn, known.points]))
     nk.plot.embedding(
         learned.embed(table.rows.take(numbers)),
         None if y is None else y[numbers],
@@ -210,11 +205,3 @@ def plot_model(
     )
     with whole_file(output) as unfinished:
         figure.savefig(unfinished, format=output.suffix.lower()[1:], dpi=150)
-
-
-def _draw_rows(n_rows: int, pairs: nk.Pairs | None, seed: int) -> Ints:
-    """Row numbers to draw: all, or 20 000 at random and those in pairs."""
-    if n_rows <= _MOST_DRAWN:
-        return np.arange(n_rows)
-    drawn = np.random.default_rng(seed).choice(n_rows, _MOST_DRAWN, replace=False)
-    return np.unique(drawn if pairs is None else np.concatenate([drawn, pairs.points]))

@@ -91,7 +91,6 @@ def reduce_rows(
         return parts
 
     def rows_of(part: slice) -> Any:
-        """Rows of a block."""
         return X[part, ...] if is_foreign(X) else X[part]  # the array standard names all axes
 
     found = (

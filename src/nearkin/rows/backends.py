@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 from importlib import import_module
 from typing import Any, TypeAlias
 
@@ -75,7 +75,6 @@ def _moments(block: Floats, scatter: Callable[[Floats], Floats]) -> Parts:
     size = max(64, _PIECE_NUMBERS // block.shape[1])
 
     def of_piece(start: int) -> Parts:
-        """Moments of one piece."""
         rows = block[start : start + size]
         # From the first row: equal rows differ by exactly zero.
         origin = rows[0].astype(np.float64)
@@ -138,7 +137,7 @@ class RemoteRows(ABC):
         """Sum of squared distances from the mean."""
         return float(self.reduced(column_moments, combine=merge_moments)[2].sum())
 
-    @property
+    @cached_property
     def n_columns(self) -> int:
         """Number of columns, which is known even where that of rows is not yet."""
         return self.shape[1]

@@ -230,16 +230,12 @@ class DaskRows(RememberingRows):
         self._given = X
         self._array, self._work = _open_collection(X, None)
         self.dtype, self.names = self._work.dtype, self._work.names
+        self.n_columns = self._work.n_columns
 
     @property
     def shape(self) -> tuple[int, int]:  # type: ignore[override]
         """Rows and columns; the lengths of a data frame's partitions are computed for it, once."""
         return int(self._starts[-1]), self.n_columns
-
-    @property
-    def n_columns(self) -> int:
-        """Number of columns."""
-        return self._work.n_columns
 
     @cached_property
     def _starts(self) -> NDArray[np.int64]:

@@ -115,7 +115,6 @@ def mean_row(X: Any) -> Doubles:
     origin = middle(X)
 
     def sums(rows: Any) -> tuple[Doubles]:
-        """Sum of a block of rows, less the origin."""
         moved = centre(rows, origin)
         return (np.asarray(moved.sum(axis=0, dtype=np.float64)).ravel(),)
 
@@ -185,7 +184,6 @@ def class_sums(
     """
 
     def of_block(block: Any, number: Integers) -> tuple[Floats, Floats]:
-        """Sums of one block of rows."""
         z, own = _select_known(block, number, coordinates)
         sums: Any = 0.0
         squares: Any = 0.0
@@ -216,7 +214,6 @@ def within_scatters(
     """
 
     def of_block(block: Any, number: Integers) -> tuple[Floats]:
-        """Scatters of one block of rows."""
         z, own = _select_known(block, number, coordinates)
         totals: list[Any] = [0.0 for _ in weight.T]
         for rows in _split_on_device(z, 40 * z.shape[1]):

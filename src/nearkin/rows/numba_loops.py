@@ -74,7 +74,6 @@ class _CheckedFile(IndexDataCacheFile):
 
 
 def _digest(data: bytes) -> bytes:
-    """BLAKE2 digest of bytes."""
     return hashlib.blake2b(data, digest_size=_DIGEST_BYTES).digest()
 
 

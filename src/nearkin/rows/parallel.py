@@ -10,6 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from functools import cache, update_wrapper
+from types import SimpleNamespace
 from typing import Any, TypeVar, cast
 
 # Both bring a BLAS of their own, which must be loaded before it can be limited.
@@ -18,38 +19,15 @@ import scipy.linalg  # noqa: F401
 from joblib import cpu_count
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
-# How many threads BLAS may use: a limit that several threads can ask for at once.
-
-
-class _CountedLimit:
-    """Limit of BLAS to one thread, held by several; the last to leave restores its threads."""
-
-    def __init__(self) -> None:
-        """Count from 0, also in a process that is forked."""
-        self._lock = threading.Lock()
-        self._wanted_by = 0
-        self._before: list[int] = []
-        # A child that is forked while another thread counts must not inherit a lock held for ever.
-        os.register_at_fork(
-            before=self._lock.acquire,
-            after_in_parent=self._lock.release,
-            after_in_child=self._lock.release,
-        )
-
-    def enter(self) -> None:
-        """Set the limit, unless another user holds it already."""
-        with self._lock:
-            if self._wanted_by == 0:
-                self._before = [library.num_threads for library in _find_blas().lib_controllers]
-                _set_blas_threads(1 for _ in self._before)
-            self._wanted_by += 1
-
-    def leave(self) -> None:
-        """Lift the limit, unless another user holds it still."""
-        with self._lock:
-            self._wanted_by -= 1
-            if self._wanted_by == 0:
-                _set_blas_threads(self._before)
+# The limit of BLAS to one thread, which several threads can ask for at once: how many do, and how
+# many threads its libraries had before.
+_limit = SimpleNamespace(lock=threading.Lock(), wanted_by=0, before=[])
+# A child that is forked while another thread counts must not inherit a lock held for ever.
+os.register_at_fork(
+    before=_limit.lock.acquire,
+    after_in_parent=_limit.lock.release,
+    after_in_child=_limit.lock.release,
+)
 
 
 @cache
@@ -77,20 +55,27 @@ def _set_blas_threads(counts: Iterable[int]) -> None:
         pass
 
 
-_blas_limit = _CountedLimit()
-
-
 @contextmanager
 def one_blas_thread(wanted: bool = True) -> Iterator[None]:
-    """Limit BLAS to one thread, in the whole process, during a ``with`` block, if ``wanted``."""
+    """Limit BLAS to one thread, in the whole process, during a ``with`` block, if ``wanted``.
+
+    Of several such blocks at once the last to end restores the threads.
+    """
     if not wanted:
         yield
         return
-    _blas_limit.enter()
+    with _limit.lock:
+        if _limit.wanted_by == 0:
+            _limit.before = [library.num_threads for library in _find_blas().lib_controllers]
+            _set_blas_threads(1 for _ in _limit.before)
+        _limit.wanted_by += 1
     try:
         yield
     finally:
-        _blas_limit.leave()
+        with _limit.lock:
+            _limit.wanted_by -= 1
+            if _limit.wanted_by == 0:
+                _set_blas_threads(_limit.before)
 
 
 @contextmanager
@@ -127,7 +112,8 @@ def run_in_blocks(work: Callable[[slice], None], n_rows: int, size: int) -> None
     """Call ``work`` on every block of at most ``size`` rows, in as many threads as there are cores.
 
     ``work`` must write to its own rows only, so that the result does not depend on the order. BLAS
-    has one thread meanwhile. Within :func:`one_core` all is done in the caller's thread.
+    has one thread meanwhile. Within :func:`one_core` all is done in the caller's thread. Of several
+    errors that of the first block is raised.
     """
     slices = list(split_range(n_rows, size))
     helpers = 0 if len(slices) <= 1 or _on_one_core.get() else min(cpu_count(), len(slices)) - 1
@@ -135,38 +121,28 @@ def run_in_blocks(work: Callable[[slice], None], n_rows: int, size: int) -> None
         for rows in slices:
             work(rows)
         return
-    with one_blas_thread():
-        _SharedBlocks(work, slices).work_with(helpers)
+    left = iter(enumerate(slices))
+    errors: dict[int, BaseException] = {}
 
-
-class _SharedBlocks:
-    """Blocks of rows that several threads take in turn."""
-
-    def __init__(self, work: Callable[[slice], None], slices: list[slice]) -> None:
-        self._work = work
-        self._left = iter(enumerate(slices))
-        self._errors: dict[int, BaseException] = {}
-
-    def _take_blocks(self) -> None:
+    def take_blocks() -> None:
         """Work on blocks until none is left, or one has raised an error."""
-        for number, rows in self._left:
+        for number, rows in left:
             try:
-                self._work(rows)
+                work(rows)
             except BaseException as error:
-                self._errors[number] = error
-            if self._errors:
+                errors[number] = error
+            if errors:
                 return
 
-    def work_with(self, helpers: int) -> None:
-        """Work with ``helpers`` threads beside the caller's; raise the first block's error."""
+    with one_blas_thread():
         pool = _thread_pool(helpers)
-        started = [pool.submit(self._take_blocks) for _ in range(helpers)]
-        self._take_blocks()
+        started = [pool.submit(take_blocks) for _ in range(helpers)]
+        take_blocks()
         for helper in started:  # one that has not begun has nothing left to do
             if not helper.cancel():
                 helper.result()
-        if self._errors:
-            raise self._errors[min(self._errors)]
+        if errors:
+            raise errors[min(errors)]
 
 
 @cache
@@ -266,7 +242,6 @@ def map_ahead(
 
 
 def _cancel(waiting: Iterable[Future[Any]]) -> None:
-    """Cancel futures that have not begun."""
     for future in waiting:
         future.cancel()
 
@@ -301,7 +276,6 @@ def compiled(*, fastmath: Collection[str] = ()) -> Callable[[_Function], _Functi
     """
 
     def decorate(function: _Function) -> _Function:
-        """Wrap the function."""
         return cast(_Function, _Loop(function, {"nogil": True, "fastmath": set(fastmath)}))
 
     return decorate
@@ -341,7 +315,6 @@ def start_loading_numba() -> threading.Thread:
     """Import and initialise Numba in a thread: half a second of a core."""
 
     def load() -> None:
-        """Import and initialise Numba."""
         from nearkin.rows.numba_loops import load_numba
 
         load_numba()

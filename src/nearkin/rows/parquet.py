@@ -66,9 +66,8 @@ def choose_features(
     if not chosen:
         raise InputError(f"no columns of {name} are left to use.")
     for names in (chosen, list(carry)):
-        twice = [column for column in names if names.count(column) > 1]
-        if twice:
-            raise InputError(f"column {twice[0]!r} is named twice.")
+        if twice := next((column for column in names if names.count(column) > 1), None):
+            raise InputError(f"column {twice!r} is named twice.")
     return chosen
 
 
@@ -99,7 +98,6 @@ def is_list(pa: Any, kind: Any) -> bool:
 
 
 def _is_number(pa: Any, kind: Any) -> bool:
-    """Whether a type of Arrow is numeric or boolean."""
     return bool(
         pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind)
     )
@@ -166,16 +164,16 @@ class ParquetFiles:
 
     def read(self, wanted: NDArray[np.int64] | None = None) -> Iterator[Block]:
         """Iterate over blocks in order, skipping row groups without any of the wanted rows."""
+
+        def make_block(numbered: tuple[int, Any]) -> Block:
+            start, batch = numbered
+            carried = batch.select(self._carry) if self._carry else None
+            return Block(start, self._read_matrix(batch, start), carried)
+
         batches = self._number_batches(wanted)
         if self._empty is None:
-            return map(self._make_block, batches)
-        return map_ahead(self._make_block, batches, _FILLING_THREADS)
-
-    def _make_block(self, numbered: tuple[int, Any]) -> Block:
-        """Block of rows and carried columns from a numbered batch of Arrow."""
-        start, batch = numbered
-        carried = batch.select(self._carry) if self._carry else None
-        return Block(start, self._read_matrix(batch, start), carried)
+            return map(make_block, batches)
+        return map_ahead(make_block, batches, _FILLING_THREADS)
 
     def _number_batches(self, wanted: NDArray[np.int64] | None) -> Iterator[tuple[int, Any]]:
         """Batches in order, each after the number of its first row."""
@@ -189,17 +187,12 @@ class ParquetFiles:
                     raise InputError(
                         f"{fragment.path} has changed since it was opened: open it again."
                     )
-            for batch in self._check_batches(fragment):
-                yield start, batch
-                start += len(batch)
-
-    def _check_batches(self, fragment: Any) -> Iterator[Any]:
-        """Batches of a row group, validated; errors name the file."""
-        with explain_unreadable("Parquet", fragment.path):
-            for batch in self._read_batches(fragment):
-                if self._carry:  # of which text may be no UTF-8
-                    batch.select(self._carry).validate(full=True)
-                yield batch
+            with explain_unreadable("Parquet", fragment.path):
+                for batch in self._read_batches(fragment):
+                    if self._carry:  # of which text may be no UTF-8
+                        batch.select(self._carry).validate(full=True)
+                    yield start, batch
+                    start += len(batch)
 
     def _read_batches(self, fragment: Any) -> Iterator[Any]:
         """Batches of a row group, with the columns in use, of bounded size."""
@@ -243,17 +236,13 @@ class ParquetFiles:
                 )
         if self._is_vector:
             rows = self._read_vectors(batch.column(self._columns[0]), start)
-            return require_finite_block(rows, start, self.name, self.names)
-        rows = self._fill_columns(batch) if self._empty else self._fill_rows(batch)
+        elif self._empty is None:
+            rows = self._fill_rows(batch)
+        else:  # column by column, in memory laid out for a device
+            rows = self._empty(len(batch), self.n_columns, self.dtype)
+            for j, name in enumerate(self._columns):
+                rows[:, j] = batch.column(name).to_numpy(zero_copy_only=False)
         return require_finite_block(rows, start, self.name, self.names)
-
-    def _fill_columns(self, batch: Any) -> Floats:
-        """Rows of a batch, column by column, in memory laid out for a device."""
-        assert self._empty is not None
-        rows = self._empty(len(batch), self.n_columns, self.dtype)
-        for j, name in enumerate(self._columns):
-            rows[:, j] = batch.column(name).to_numpy(zero_copy_only=False)
-        return rows
 
     def _fill_rows(self, batch: Any) -> Floats:
         """Rows of a batch, row-major, filled in pieces that stay in a core's cache."""
@@ -272,7 +261,6 @@ class ParquetFiles:
         return rows
 
     def _read_vectors(self, column: Any, start: int) -> Floats:
-        """Rows (n, d) from a column of vectors."""
         where = f"column {self._columns[0]!r} of {self.name}"
         if hasattr(column, "value_lengths"):  # lists of any length
             lengths = column.value_lengths().to_numpy(zero_copy_only=False)
@@ -304,26 +292,21 @@ class ParquetFiles:
         pieces = []
         start = 0
         for fragment in fragments:
-            self._refuse_other_types(fragment)
+            schema = fragment.physical_schema
+            for column in self._columns:
+                expected = self._dataset.schema.field(column).type
+                if column in schema.names and schema.field(column).type != expected:
+                    raise InputTypeError(
+                        f"column {column!r} is {schema.field(column).type} in {fragment.path}, but "
+                        f"{expected} in other files of {self.name}: write all with one type."
+                    )
             for group in fragment.split_by_row_group():
                 stop = start + group.row_groups[0].num_rows
                 pieces.append((start, stop, group))
                 start = stop
         return pieces
 
-    def _refuse_other_types(self, fragment: Any) -> None:
-        """Raise if a file's columns have other types than the first file's."""
-        schema = fragment.physical_schema
-        for column in self._columns:
-            expected = self._dataset.schema.field(column).type
-            if column in schema.names and schema.field(column).type != expected:
-                raise InputTypeError(
-                    f"column {column!r} is {schema.field(column).type} in {fragment.path}, but "
-                    f"{expected} in other files of {self.name}: write all with one type."
-                )
-
     def _find_width(self) -> int:
-        """Length of the vectors."""
         kind = self._dataset.schema.field(self._columns[0]).type
         if import_pyarrow().types.is_fixed_size_list(kind):
             return int(kind.list_size)

@@ -17,15 +17,7 @@ from nearkin._types import Doubles, Floats
 from nearkin.errors import InputError
 from nearkin.messages import is_heard, notice
 from nearkin.rows import access, backends, device_math
-from nearkin.rows.backends import (
-    ROWS_FOR_UNITS,
-    Combine,
-    OfBlock,
-    Parts,
-    RemoteRows,
-    add_parts,
-    evenly_spaced,
-)
+from nearkin.rows.backends import ROWS_FOR_UNITS, evenly_spaced
 from nearkin.rows.sparse import is_sparse
 
 # So many rows tell how wide columns are, fewer their units; so many numbers are looked at at once.
@@ -339,11 +331,26 @@ class ScaleWarning(UserWarning):
 def scale_rows(learner: Any, X: Any, *, reset: bool) -> Any:
     """Rows divided by the learner's ``column_scale_``, as all its methods see them.
 
-    With ``reset``, as in ``fit``, that is set first; or differing units are warned of.
+    With ``reset``, as in ``fit``, that is set first, to None where columns are not divided; then
+    differing units are warned of.
     """
-    if reset:
-        learner.column_scale_ = _find_scale(learner, X)
-    return divide_columns(X, getattr(learner, "column_scale_", None))
+    if not reset:
+        return divide_columns(X, getattr(learner, "column_scale_", None))
+    learner.column_scale_ = None
+    if hasattr(learner, "table_"):  # whose columns have one width
+        return X
+    if getattr(learner, "kernel", None) == "precomputed":
+        if learner.scale:
+            raise InputError(
+                "scale=True divides columns, but the columns of a precomputed kernel are rows: "
+                "scale them before the kernel is computed."
+            )
+    elif learner.scale:
+        learner.column_scale_ = column_scales(X)
+    else:
+        remedy = f"Use {type(learner).__name__}(scale=True, ...), which divides columns by their"
+        warn_of_units(learner, X, f"{remedy} spread, or give them the weight they should have.")
+    return divide_columns(X, learner.column_scale_)
 
 
 def divide_columns(X: Any, scale: Floats | None) -> Any:
@@ -374,13 +381,7 @@ def choose_scales(X: Any, names: Any = None) -> tuple[Doubles | None, str]:
     """Choose what to divide columns by if their units differ, and say why.
 
     Plain distances may be better in the units that columns have, by luck; learned ones hardly ever
-    are, so that pairs are not asked.
-
-    Parameters
-    ----------
-    X : ndarray or sparse matrix of shape (n, d)
-    names : sequence of str or None
-        Of the columns.
+    are, so that pairs are not asked. ``names`` are those of the columns.
     """
     units = find_differing_units(X)
     if units is None:
@@ -403,24 +404,6 @@ def describe_units(found: UnitsDiffer, names: Sequence[str] | None) -> str:
     return f"{found.describe(names)}, so that distances hardly see the latter"
 
 
-def _find_scale(learner: Any, X: Any) -> Floats | None:
-    """Scales (d,) of columns for a learner's ``fit``, or None where columns are not divided."""
-    if hasattr(learner, "table_"):  # whose columns have one width
-        return None
-    if getattr(learner, "kernel", None) == "precomputed":
-        if learner.scale:
-            raise InputError(
-                "scale=True divides columns, but the columns of a precomputed kernel are rows: "
-                "scale them before the kernel is computed."
-            )
-        return None
-    if learner.scale:
-        return column_scales(X)
-    remedy = f"Use {type(learner).__name__}(scale=True, ...), which divides columns by their spread"
-    warn_of_units(learner, X, f"{remedy}, or give them the weight they should have.")
-    return None
-
-
 def _call_with_divided(
     function: Callable[..., Any], scale: Floats, rows: Floats, *aligned: NDArray[Any]
 ) -> Any:
@@ -428,13 +411,13 @@ def _call_with_divided(
     return function(divide_columns(rows, scale), *aligned)
 
 
-class DividedRows(RemoteRows):
+class DividedRows(backends.RemoteRows):
     """Remote rows whose columns are divided as they are read."""
 
-    def __init__(self, rows: RemoteRows, scale: Floats) -> None:
+    def __init__(self, rows: backends.RemoteRows, scale: Floats) -> None:
         self._rows, self._scale = rows, scale
         self.dtype, self.names, self.numbers = rows.dtype, rows.names, rows.numbers
-        self.device = rows.device
+        self.device, self.n_columns = rows.device, rows.n_columns
 
     @property
     def shape(self) -> tuple[int, int]:  # type: ignore[override]
@@ -446,8 +429,11 @@ class DividedRows(RemoteRows):
         return np.asarray(divide_columns(self._rows.take(rows), self._scale))
 
     def reduced(
-        self, function: OfBlock, *aligned: NDArray[Any], combine: Combine = add_parts
-    ) -> Parts:
+        self,
+        function: backends.OfBlock,
+        *aligned: NDArray[Any],
+        combine: backends.Combine = backends.add_parts,
+    ) -> backends.Parts:
         """Apply ``function`` to each block of divided rows, and combine all results."""
         return self._rows.reduced(
             partial(_call_with_divided, function, self._scale), *aligned, combine=combine
@@ -467,8 +453,3 @@ class DividedRows(RemoteRows):
         if self.numbers is None:
             return super().squared_deviations()
         return float(self.shape[0] * np.trace(self.moments()[1]))
-
-    @property
-    def n_columns(self) -> int:
-        """Number of columns."""
-        return self._rows.n_columns

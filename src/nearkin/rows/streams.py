@@ -6,6 +6,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, nullcontext
+from copy import copy
 from dataclasses import replace
 from itertools import chain, starmap
 from pathlib import Path
@@ -56,16 +57,12 @@ class GatheredRows(RemoteRows):
         rows: Floats,
         moments: Parts,
     ) -> None:
-        self.shape = shape
-        self.dtype = rows.dtype
-        self.names = names
-        self.numbers = numbers
-        self._rows = rows
-        self._moments = moments
+        self.shape, self.dtype, self.names = shape, rows.dtype, names
+        self.numbers: NDArray[np.int64] = numbers
+        self._rows, self._moments = rows, moments
 
     def take(self, rows: NDArray[np.integer]) -> Floats:
         """Rows (k, d) of the sample by their numbers."""
-        assert self.numbers is not None
         places = np.searchsorted(self.numbers, rows)
         places = np.minimum(places, len(self.numbers) - 1)
         absent = self.numbers[places] != rows
@@ -328,7 +325,7 @@ class RowStream(RememberingRows):
         """
         self._read = read
         self._n_rows = n_rows
-        self._n_columns = n_columns
+        self.n_columns = n_columns
         self.dtype = np.dtype(dtype)
         self.names = names
         self._source = source
@@ -340,7 +337,7 @@ class RowStream(RememberingRows):
         """Rows and columns."""
         if self._n_rows is None:
             raise InputError(self._explain_unknown_length())
-        return self._n_rows, self._n_columns
+        return self._n_rows, self.n_columns
 
     def __len__(self) -> int:
         if self._n_rows is None:
@@ -356,18 +353,13 @@ class RowStream(RememberingRows):
         )
 
     @property
-    def n_columns(self) -> int:
-        """Number of columns."""
-        return self._n_columns
-
-    @property
     def is_read_once(self) -> bool:
         """Whether the blocks come from an iterator that cannot start again."""
         return self._n_rows is None
 
     def __repr__(self) -> str:
         n = "?" if self._n_rows is None else self._n_rows
-        return f"<RowStream of {n} × {self._n_columns} {self.dtype} from {self._source}>"
+        return f"<RowStream of {n} × {self.n_columns} {self.dtype} from {self._source}>"
 
     def __iter__(self) -> Iterator[Floats]:
         return (block.rows for block in self.blocks())
@@ -388,7 +380,7 @@ class RowStream(RememberingRows):
 
     def on(self, feed: Feed) -> RowStream:
         """The same stream, with its blocks worked on on a device."""
-        return self._with_changes(feed=feed)
+        return self._with_changes(_feed=feed, device=str(feed.device))
 
     def read_by(
         self,
@@ -397,24 +389,17 @@ class RowStream(RememberingRows):
         source: str | None = None,
     ) -> RowStream:
         """A stream of the same columns, read by another function."""
-        return self._with_changes(read=read, n_rows=n_rows, source=source or self._source)
+        return self._with_changes(_read=read, _n_rows=n_rows, _source=source or self._source)
 
     def _with_changes(self, **changes: Any) -> RowStream:
-        """A copy of the stream with other arguments of the constructor."""
-        now = {
-            "read": self._read,
-            "n_rows": self._n_rows,
-            "n_columns": self._n_columns,
-            "dtype": self.dtype,
-            "names": self.names,
-            "source": self._source,
-            "feed": self._feed,
-        }
-        return RowStream(**(now | changes))
+        """A copy of the stream with other attributes, which remembers no rows."""
+        changed = copy(self)
+        vars(changed).update(changes, _remembered=None)
+        return changed
 
     def _read_rows(self, wanted: NDArray[np.int64]) -> Floats:
         """Rows (k, d) by their numbers, which increase."""
-        out = np.empty((len(wanted), self._n_columns), dtype=self.dtype)
+        out = np.empty((len(wanted), self.n_columns), dtype=self.dtype)
         n_found = 0
         if len(wanted):
             for block in self.blocks(wanted):
@@ -446,7 +431,6 @@ class RowStream(RememberingRows):
         """Results of the function for each block of rows and their aligned entries."""
 
         def entries(block: Block) -> list[NDArray[Any]]:
-            """Entries of the aligned arrays for a block's rows."""
             return [array[block.start : block.start + len(block.rows)] for array in aligned]
 
         if self._feed is None:
@@ -465,7 +449,6 @@ class RowStream(RememberingRows):
         feed = self._feed
 
         def read(wanted: NDArray[np.int64] | None) -> Iterator[Block]:
-            """Blocks of mapped rows."""
             if wanted is not None:
                 return some(wanted)
             if feed is None:
@@ -485,7 +468,7 @@ class RowStream(RememberingRows):
                     for number, row in zip(numbers.tolist(), rows, strict=True):
                         yield Block(number, row[None])
 
-        return self._with_changes(read=read, n_columns=len(names), names=names)
+        return self._with_changes(_read=read, n_columns=len(names), names=names)
 
     def gathered(
         self,
@@ -552,7 +535,7 @@ class RowStream(RememberingRows):
                     for block in blocks:
                         file.write(np.ascontiguousarray(block.rows).data)
             else:
-                names = self.names or [f"x{i}" for i in range(self._n_columns)]
+                names = self.names or [f"x{i}" for i in range(self.n_columns)]
                 write_parquet(unfinished, names, blocks)
         return path
 
@@ -649,21 +632,9 @@ def open_stream(
 ) -> RowStream:
     """As :func:`open_rows`, for all sources but dask collections."""
     feed = None if device is None else Feed(device)
-    rows = _open_on_host(source, columns, carry, feed)
-    return rows if feed is None else rows.on(feed)
-
-
-def _open_on_host(
-    source: Any, columns: Sequence[str] | None, carry: Sequence[str], feed: Feed | None
-) -> RowStream:
-    """A stream that works on the host; its blocks are laid out for ``feed`` if there is one."""
-    if isinstance(source, RowStream):
-        _refuse_choice(columns, carry)
-        return source
-    if isinstance(source, str | os.PathLike) and Path(source).suffix == ".npy":
-        _refuse_choice(columns, carry)
-        return open_npy(source)
-    if isinstance(source, str | os.PathLike) or type(source).__module__.startswith("pyarrow"):
+    is_path = isinstance(source, str | os.PathLike)
+    is_npy = is_path and Path(source).suffix == ".npy"
+    if (is_path and not is_npy) or type(source).__module__.startswith("pyarrow"):
         files = ParquetFiles(source, columns, carry, None if feed is None else feed.empty)
         return RowStream(
             files.read,
@@ -672,25 +643,32 @@ def _open_on_host(
             dtype=files.dtype,
             names=files.names,
             source=files.name,
+            feed=feed,
         )
     _refuse_choice(columns, carry)
-    if isinstance(source, np.ndarray):
-        return _stream_array(source)
-    if callable(source):
-        return _stream_blocks(
+    if isinstance(source, RowStream):
+        rows = source
+    elif is_npy:
+        rows = open_npy(source)
+    elif isinstance(source, np.ndarray):
+        rows = _stream_array(source)
+    elif callable(source):
+        rows = _stream_blocks(
             lambda: _call_for_blocks(source), "the blocks that the function gives"
         )
-    if isinstance(source, Sequence) and not isinstance(source, str | bytes):
-        return _stream_blocks(lambda: source, "the list of blocks")
-    if isinstance(source, Iterator):
-        return _stream_once(source)
-    if isinstance(source, Iterable) and not hasattr(source, "shape"):
-        return _stream_blocks(lambda: source, "the blocks")
-    raise InputTypeError(
-        f"rows cannot be opened from {type(source).__name__}: give a path to .parquet or .npy, a "
-        "pyarrow dataset, a dask array or data frame, an array, or blocks of rows in a list, an "
-        "iterator or a function."
-    )
+    elif isinstance(source, Sequence) and not isinstance(source, bytes):
+        rows = _stream_blocks(lambda: source, "the list of blocks")
+    elif isinstance(source, Iterator):
+        rows = _stream_once(source)
+    elif isinstance(source, Iterable) and not hasattr(source, "shape"):
+        rows = _stream_blocks(lambda: source, "the blocks")
+    else:
+        raise InputTypeError(
+            f"rows cannot be opened from {type(source).__name__}: give a path to .parquet or .npy, "
+            "a pyarrow dataset, a dask array or data frame, an array, or blocks of rows in a list, "
+            "an iterator or a function."
+        )
+    return rows if feed is None else rows.on(feed)
 
 
 def _refuse_choice(columns: Sequence[str] | None, carry: Sequence[str]) -> None:
@@ -748,7 +726,6 @@ def _stream_array(
     dtype = check_dtype(X.dtype, source)
 
     def read(wanted: NDArray[np.int64] | None) -> Iterator[Block]:
-        """Blocks of rows, or the wanted rows one by one."""
         check()
         size = rows_per_read(X.shape[1], dtype)
         for start in range(0, len(X), size):
@@ -767,9 +744,7 @@ def _stream_array(
 
 def _stream_blocks(make: Callable[[], Iterable[Any]], source: str) -> RowStream:
     """Stream of blocks that can be iterated over again; one pass checks and counts the rows now."""
-    last = None
-    for last in _check_blocks(make(), source):  # noqa: B007
-        pass
+    last = next(iter(deque(_check_blocks(make(), source), maxlen=1)), None)
     n_rows = 0 if last is None else last.start + len(last.rows)
     if last is None or n_rows == 0:
         raise InputError(f"{source} has no rows.")

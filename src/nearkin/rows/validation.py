@@ -52,8 +52,43 @@ def refuse_non_tables(X: Any, name: str = "X") -> None:
                 f"by {name}.astype(float).filled(float('nan')), and fill these in."
             )
         return
-    what, remedy = _describe_non_table(X, name)
-    if what:
+    own = f"a {type(X).__name__}"
+    what = theirs = f"{type(X).__module__.partition('.')[0]}'s {type(X).__name__}"
+    remedy = ""
+    if isinstance(X, str | bytes | PathLike):
+        what = f"{X!r:.60}, a text or a path"
+        remedy = (
+            "read the rows first, for example by nearkin.open_rows(path) or pandas.read_csv(path)."
+        )
+    elif isinstance(X, Mapping):
+        what, remedy = own, f"give pandas.DataFrame({name}) if it maps names to columns."
+    elif isinstance(X, list | tuple) and len(X) and isinstance(X[0], Mapping):
+        what, remedy = f"{own} of {type(X[0]).__name__}", f"give pandas.DataFrame({name})."
+    elif isinstance(X, Iterator):
+        what = own
+        remedy = (
+            f"give numpy.array(list({name})) if it gives rows, or nearkin.open_rows({name}) if it "
+            "gives blocks of rows."
+        )
+    elif hasattr(X, "__dask_graph__"):
+        remedy = (
+            f"give {name}.compute(), which brings it into memory, or nearkin.open_rows({name}) to "
+            "leave it on the workers."
+        )
+    elif theirs.startswith("pyarrow") and hasattr(X, "to_table"):
+        remedy = (
+            f"give {name}.to_table(), which brings it into memory, or nearkin.open_rows(path) to "
+            "read it block by block."
+        )
+    else:
+        refuse_duplicate_names(X)
+        table = nw.from_native(X, allow_series=True, pass_through=True)
+        if isinstance(table, nw.LazyFrame):
+            remedy = f"give {name}.collect(), which brings it into memory."
+        elif isinstance(table, nw.Series):
+            what = f"{theirs}, a single column or row"
+            remedy = f"give {name}.to_frame() if it is a column, or a frame of one row."
+    if remedy:
         raise InputTypeError(
             f"{name} is {what}, not an array or a data frame with a row for each thing: {remedy}"
         )
@@ -78,15 +113,10 @@ def refuse_words(X: Any, name: str = "X", *, learner: Any = None, fitted: bool =
             f"{found}Turn them into numbers as those were that {type(learner).__name__} was fitted "
             "to. A nearkin.Chain with a transformer as its first step does so by itself."
         )
-    code = _indent(
-        [
-            "from nearkin import TableEncoder",
-            "encoder = TableEncoder()",
-            "X = encoder.fit_transform(X)",
-        ]
-    )
     raise InputError(
-        f"{found}Turn them into numbers first:\n\n{code}\n\n{_explain_new_rows(learner, 'encoder')}"
+        f"{found}Turn them into numbers first:\n\n    from nearkin import TableEncoder\n"
+        "    encoder = TableEncoder()\n    X = encoder.fit_transform(X)\n\n"
+        f"{_explain_new_rows(learner, 'encoder')}"
     )
 
 
@@ -155,7 +185,6 @@ def refuse_gaps(
 
 
 def _refuse_overflow(X: Any, given: Any, name: str) -> None:
-    """Raise if squares of finite numbers overflow."""
     low, high = (
         to_dense(ends).ravel().astype(np.float64) for ends in (X.min(axis=0), X.max(axis=0))
     )
@@ -208,51 +237,6 @@ def refuse_duplicate_names(X: Any) -> None:
         raise InputError(f"two columns of the table are called {again!r}: rename one of them.")
 
 
-def _describe_non_table(X: Any, name: str) -> tuple[str, str]:
-    """Description of X if it is no table, and the remedy; two empty strings if it may be one."""
-    kind = f"{type(X).__module__.partition('.')[0]}'s {type(X).__name__}"
-    if isinstance(X, str | bytes | PathLike):
-        return (
-            f"{X!r:.60}, a text or a path",
-            "read the rows first, for example by nearkin.open_rows(path) or pandas.read_csv(path).",
-        )
-    if isinstance(X, Mapping):
-        return (
-            f"a {type(X).__name__}",
-            f"give pandas.DataFrame({name}) if it maps names to columns.",
-        )
-    if isinstance(X, list | tuple) and len(X) and isinstance(X[0], Mapping):
-        return f"a {type(X).__name__} of {type(X[0]).__name__}", f"give pandas.DataFrame({name})."
-    if isinstance(X, Iterator):
-        return (
-            f"a {type(X).__name__}",
-            f"give numpy.array(list({name})) if it gives rows, or nearkin.open_rows({name}) if it "
-            "gives blocks of rows.",
-        )
-    if hasattr(X, "__dask_graph__"):
-        return (
-            kind,
-            f"give {name}.compute(), which brings it into memory, or nearkin.open_rows({name}) to "
-            "leave it on the workers.",
-        )
-    if kind.startswith("pyarrow") and hasattr(X, "to_table"):
-        return (
-            kind,
-            f"give {name}.to_table(), which brings it into memory, or nearkin.open_rows(path) to "
-            "read it block by block.",
-        )
-    refuse_duplicate_names(X)
-    table = nw.from_native(X, allow_series=True, pass_through=True)
-    if isinstance(table, nw.LazyFrame):
-        return kind, f"give {name}.collect(), which brings it into memory."
-    if isinstance(table, nw.Series):
-        return (
-            f"{kind}, a single column or row",
-            f"give {name}.to_frame() if it is a column, or a frame of one row.",
-        )
-    return "", ""
-
-
 def _may_be_numbers(column: nw.Series[Any]) -> bool:
     """Whether a column has only numbers, as NumPy reads objects, or missing cells."""
     if (
@@ -286,7 +270,7 @@ def _imputer_code(given: Any, *, infinite: bool, empty: bool) -> str:
         f'imputer = SimpleImputer(strategy="median"{options})',
         "X = imputer.fit_transform(X)",
     ]
-    return _indent(lines)
+    return "\n".join(f"    {line}" for line in lines)
 
 
 def _explain_new_rows(learner: Any, transformer: str) -> str:
@@ -308,11 +292,6 @@ def _suggest_table(learner: Any) -> str:
     whole = f"{name}(table=TableEncoder())" if hasattr(learner, "table") else ""
     whole = whole or f"Chain([TableEncoder(), {name}()])"
     return f" To learn from a table with its gaps as they are, fit {whole}."
-
-
-def _indent(lines: list[str]) -> str:
-    """Lines of code, indented for a message."""
-    return "\n".join(f"    {line}" for line in lines)
 
 
 def _locate_bad_cells(X: Any, bad: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -520,7 +499,6 @@ def matrix_of_rows(method: Method) -> Method:
 
     @wraps(method)
     def taking(self: Any, X_a: Any, X_b: Any = None) -> Any:
-        """Call the method with matrices, and drop axes of single rows."""
         rows_a, rows_b = to_rows(self, X_a), to_rows(self, X_b)
         found = method(self, rows_a, rows_b)
         one_a = rows_a is not X_a
@@ -540,7 +518,6 @@ def row_by_row(method: Method) -> Method:
 
     @wraps(method)
     def taking(self: Any, X_a: Any, X_b: Any) -> Any:
-        """Call the method with matrices, and drop axes of single rows."""
         rows_a, rows_b = to_rows(self, X_a), to_rows(self, X_b)
         one_a, one_b = rows_a is not X_a, rows_b is not X_b
         if one_a != one_b:

@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 import scipy.sparse as sp
@@ -31,10 +31,8 @@ from nearkin.storage.arrays import (
 from nearkin.storage.files import StrPath
 from nearkin.storage.schema import (
     Packed,
-    bytes_to_embed,
-    count_claimed_columns,
     fields_of,
-    has_sparse_rows,
+    find_cost,
     pack,
     unpack,
 )
@@ -141,9 +139,7 @@ def find_training_rows(
 ) -> Iterator[tuple[str, tuple[int, ...]]]:
     """Paths and shapes of training rows in a packed model."""
     match node:
-        case list():
-            parts = {str(i): part for i, part in enumerate(node)}
-        case {"tuple": list(items)}:
+        case {"tuple": list(items)} | list(items):
             parts = {str(i): part for i, part in enumerate(items)}
         case {"class": str(name), "state": dict(parts)}:
             for field, spec in fields_of(name).items():
@@ -156,7 +152,6 @@ def find_training_rows(
 
 
 def _packed_shape(node: Any, header: Header) -> tuple[int, ...]:
-    """Shape of a packed matrix."""
     if "sparse" in node:
         return tuple(int(n) for n in node["shape"])
     shape = header.arrays[node["array"]][1]
@@ -194,10 +189,7 @@ class Trial:
     rows: int
 
 
-_TRIAL = {
-    "judged_by": str, "measure": str, "learned": float, "euclidean": float, "pairs": int,
-    "rows": int,
-}  # fmt: skip
+_TRIAL = get_type_hints(Trial)
 
 
 @dataclass(frozen=True)
@@ -282,8 +274,10 @@ def load_with_facts(path: StrPath) -> tuple[Any, Facts]:
     arrays, content = read_arrays(path, KIND, VERSION)
     with _blame_file(path):
         marks = arrays.pop(_MARKS, None)
-        if marks is not None and not _are_marks(marks):
-            raise StorageError(f"{_MARKS!r} are no marks of rows.")
+        if marks is not None:
+            may_be = marks.dtype == np.uint32 and marks.ndim == 1 and len(marks) <= MOST_MARKS
+            if not may_be or (marks[1:] <= marks[:-1]).any():
+                raise StorageError(f"{_MARKS!r} are no marks of rows.")
         facts = Facts(marks, _read_trials(content))
         metric = unpack(Packed(_find_model(content), arrays))
         if not hasattr(metric, "threshold_"):
@@ -291,12 +285,6 @@ def load_with_facts(path: StrPath) -> tuple[Any, Facts]:
         del content
         _embed_a_row(metric, "it does not fit together", os.path.getsize(path))
     return metric, facts
-
-
-def _are_marks(found: Any) -> bool:
-    """Whether an array may be marks of rows: increasing uint32, of limited number."""
-    of_kind = found.dtype == np.uint32 and found.ndim == 1 and len(found) <= MOST_MARKS
-    return bool(of_kind and (found[1:] > found[:-1]).all())
 
 
 @dataclass(frozen=True)
@@ -465,22 +453,21 @@ def _embed_a_row(metric: Any, otherwise: str, size: int) -> None:
     Where its table has words, a row of missing cells. Not tried if that would take much more memory
     than the model's ``size`` in bytes.
     """
-    columns = count_claimed_columns(metric)
+    columns, n_bytes, has_sparse_rows = find_cost(metric)
     if columns > _MOST_COLUMNS:
         raise StorageError(
             f"{otherwise}: {columns} columns are more than {_MOST_COLUMNS}, for all learners in it "
             "together."
         )
-    if bytes_to_embed(metric) > 2 * size + _MOST_TO_TRY:
+    if n_bytes > 2 * size + _MOST_TO_TRY:
         return
     # What takes any rows and is stored begins with a TableEncoder.
     of_gaps = bool(getattr(metric, "_sees_any_rows", False))
     row: Any = np.full((1, int(metric.n_features_in_)), np.nan if of_gaps else 0.0)
-    if has_sparse_rows(metric):
+    if has_sparse_rows:
         row = sp.csr_array(row)
 
     def try_on(method: Any, rows: Any) -> Any:
-        """Call a method; errors become a StorageError."""
         try:
             return method(rows)
         except Exception as error:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from inspect import signature
 from numbers import Real
 from typing import Any, TypeVar
@@ -69,7 +69,6 @@ def stored(**fields: Spec) -> Callable[[_Class], _Class]:
     """Class decorator: let objects be stored, with these attributes, each by its Spec."""
 
     def register(cls: _Class) -> _Class:
-        """Register the class by its name."""
         _FIELDS[cls] = fields
         _CLASSES[cls.__name__] = cls
         return cls
@@ -103,9 +102,9 @@ def size(letter: str) -> Spec:
     )
 
 
-def _array_spec(what: str, letters: str, holds: Callable[[Any], bool]) -> Spec:
-    """Spec of an array with one letter for each axis, whose values pass ``holds``."""
-    return Spec(
+def _arrays_of(what: str, holds: Callable[[Any], bool]) -> Callable[[str], Spec]:
+    """Function from a letter for each axis to the Spec of an array whose values pass ``holds``."""
+    return lambda letters: Spec(
         f"an array of {what} of shape ({letters})",
         lambda value, sizes: (
             isinstance(value, np.ndarray) and holds(value) and _has_shape(value, letters, sizes)
@@ -113,28 +112,26 @@ def _array_spec(what: str, letters: str, holds: Callable[[Any], bool]) -> Spec:
     )
 
 
-def floats(letters: str) -> Spec:
-    """Spec of an array of finite numbers."""
-    return _array_spec("finite numbers", letters, _is_finite)
+def _is_finite(value: Any) -> bool:
+    """Whether a value is an array of finite floats."""
+    is_float = isinstance(value, np.ndarray) and value.dtype.kind == "f"
+    return is_float and bool(np.isfinite(value).all())
 
 
-def positive_floats(letters: str) -> Spec:
-    """Spec of an array of finite numbers above 0."""
-    return _array_spec(
-        "finite positive numbers", letters, lambda value: _is_finite(value) and (value > 0).all()
-    )
-
-
-def numbers(letters: str) -> Spec:
-    """Spec of an array of numbers that may be infinite or NaN: nothing is computed from them."""
-    return _array_spec("numbers", letters, lambda value: value.dtype.kind == "f")
+floats = _arrays_of("finite numbers", _is_finite)
+positive_floats = _arrays_of(
+    "finite positive numbers", lambda value: _is_finite(value) and (value > 0).all()
+)
+# Infinite or NaN, perhaps: nothing is computed from these.
+numbers = _arrays_of("numbers", lambda value: value.dtype.kind == "f")
+labels = _arrays_of("labels", lambda value: True)
+words = _arrays_of("texts", lambda value: value.dtype.kind in "OU")
 
 
 def ints(letters: str, below: str | None = None) -> Spec:
     """Spec of an array of whole numbers from 0 on, and below the size of a letter."""
 
     def fits(value: Any, sizes: Sizes) -> bool:
-        """Whether a value is such an array."""
         if not (isinstance(value, np.ndarray) and value.dtype.kind in "iu"):
             return False
         if not _has_shape(value, letters, sizes) or value.min(initial=0) < 0:
@@ -145,21 +142,10 @@ def ints(letters: str, below: str | None = None) -> Spec:
     return Spec(f"an array of row numbers{limit} of shape ({letters})", fits)
 
 
-def labels(letters: str) -> Spec:
-    """Spec of an array of class labels, numbers or words."""
-    return _array_spec("labels", letters, lambda value: True)
-
-
-def words(letters: str) -> Spec:
-    """Spec of an array of texts."""
-    return _array_spec("texts", letters, lambda value: value.dtype.kind in "OU")
-
-
 def training_rows(letters: str, *, may_be_none: bool = False) -> Spec:
     """Spec of rows of the training data, dense or sparse, as the learner sees them."""
 
     def fits(value: Any, sizes: Sizes) -> bool:
-        """Whether a value is such a matrix of finite numbers."""
         numbers = value.data if isinstance(value, SPARSE_TYPES) else value
         if not (_is_finite(numbers) and _has_shape(value, letters, sizes)):
             return False
@@ -191,19 +177,9 @@ def _spec_of_all(kind: type, part: Spec, values: Callable[[Any], Any] = iter) ->
     )
 
 
-def list_of(part: Spec) -> Spec:
-    """Spec of a list whose values all fit ``part``."""
-    return _spec_of_all(list, part)
-
-
-def many(part: Spec) -> Spec:
-    """Spec of a tuple of any length whose values all fit ``part``."""
-    return _spec_of_all(tuple, part)
-
-
-def dict_of(part: Spec) -> Spec:
-    """Spec of a dict whose values all fit ``part``."""
-    return _spec_of_all(dict, part, dict.values)
+list_of = partial(_spec_of_all, list)
+many = partial(_spec_of_all, tuple)  # of any length
+dict_of = partial(_spec_of_all, dict, values=dict.values)
 
 
 def tuple_of(*parts: Spec) -> Spec:
@@ -228,12 +204,6 @@ def _is_whole(value: Any) -> bool:
     return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(value >= 0)
 
 
-def _is_finite(value: Any) -> bool:
-    """Whether a value is an array of finite floats."""
-    is_float = isinstance(value, np.ndarray) and value.dtype.kind == "f"
-    return is_float and bool(np.isfinite(value).all())
-
-
 def _has_shape(value: Any, letters: str, sizes: Sizes) -> bool:
     """Whether each axis has the size of its letter; "_" stands for any size."""
     named = letters.split()
@@ -253,12 +223,6 @@ def is_stored(cls: type) -> bool:
 def is_stored_transformer(step: Any) -> bool:
     """Whether a step is one of scikit-learn's transformers that can be stored."""
     return is_of_scikit_learn(type(step)) and is_stored(type(step))
-
-
-def list_transformers() -> list[str]:
-    """Names of scikit-learn's transformers that can be stored."""
-    _register_transformers()
-    return [cls.__name__ for cls in _FIELDS if is_of_scikit_learn(cls)]
 
 
 def fields_of(kind: str | type) -> Fields:
@@ -288,50 +252,31 @@ def _register_transformers() -> None:
         StandardScaler,
     )
 
-    def transformer(cls: type, **fields: Spec) -> None:
-        """Register one class, with the attributes that all transformers have."""
-        names = maybe(words("d"))
-        stored(n_features_in_=size("d"), feature_names_in_=names, **fields)(cls)
-
-    per_column = floats("d")
-
-    transformer(
-        PCA,
-        n_components_=size("q"),
-        components_=floats("q d"),
-        mean_=per_column,
-        explained_variance_=floats("q"),
-        explained_variance_ratio_=numbers("q"),
-        singular_values_=floats("q"),
-        noise_variance_=real,
-        n_samples_=real,
-    )
-    transformer(
-        TruncatedSVD,
-        components_=floats("q d"),
-        explained_variance_=floats("q"),
-        explained_variance_ratio_=numbers("q"),
-        singular_values_=floats("q"),
-    )
-    transformer(
-        StandardScaler,
-        mean_=maybe(per_column),
-        var_=maybe(per_column),
-        scale_=maybe(per_column),
-        n_samples_seen_=real,
-    )
-    transformer(
-        MinMaxScaler,
-        min_=per_column,
-        scale_=per_column,
-        data_min_=per_column,
-        data_max_=per_column,
-        data_range_=per_column,
-        n_samples_seen_=real,
-    )
-    transformer(MaxAbsScaler, max_abs_=per_column, scale_=per_column, n_samples_seen_=real)
-    transformer(RobustScaler, center_=maybe(per_column), scale_=maybe(per_column))
-    transformer(Normalizer)
+    column, count = floats("d"), {"n_samples_seen_": real}
+    axes = {
+        "explained_variance_": floats("q"),
+        "explained_variance_ratio_": numbers("q"),
+        "singular_values_": floats("q"),
+    }
+    ranges = ("min_", "scale_", "data_min_", "data_max_", "data_range_")
+    known: dict[type, Fields] = {
+        PCA: {
+            "n_components_": size("q"),
+            "components_": floats("q d"),
+            "mean_": column,
+            **axes,
+            "noise_variance_": real,
+            "n_samples_": real,
+        },
+        TruncatedSVD: {"components_": floats("q d"), **axes},
+        StandardScaler: dict.fromkeys(("mean_", "var_", "scale_"), maybe(column)) | count,
+        MinMaxScaler: dict.fromkeys(ranges, column) | count,
+        MaxAbsScaler: {"max_abs_": column, "scale_": column} | count,
+        RobustScaler: {"center_": maybe(column), "scale_": maybe(column)},
+        Normalizer: {},
+    }
+    for cls, fields in known.items():
+        stored(n_features_in_=size("d"), feature_names_in_=maybe(words("d")), **fields)(cls)
 
 
 def is_of_scikit_learn(cls: type) -> bool:
@@ -446,11 +391,9 @@ class _Packer:
         return node
 
     def _pack_named(self, values: dict[str, Any], path: str) -> Json:
-        """JSON of values by name."""
         return {name: self.pack(value, join_path(path, name)) for name, value in values.items()}
 
     def _pack_items(self, values: Any, path: str) -> Json:
-        """JSON of values in a list."""
         return [self.pack(value, join_path(path, str(i))) for i, value in enumerate(values)]
 
     def _pack_new_array(self, value: Array, path: str) -> Json:
@@ -499,17 +442,8 @@ class _Unpacker:
                 values = self._unpack_named(state, path, depth)
                 check(cls, values, path)
                 return cls(**values)
-            case {
-                "class": str(name),
-                "parameters": dict(parameters),
-                "state": dict(state),
-                **rest,
-            } if not rest:
-                cls = _find_class_of(name, path, estimator=True)
-                given = self._unpack_named(parameters, path, depth)
-                return self._unpack_estimator(
-                    cls, given, self._unpack_named(state, path, depth), path
-                )
+            case {"class": str(), "parameters": dict(), "state": dict(), **rest} if not rest:
+                return self._unpack_estimator(node, path, depth)
             case {"array": str(), **rest} if not rest:
                 return self._unpack_array(node["array"], path)
             case {"array": str(), "order": "F", **rest} if not rest:
@@ -540,11 +474,9 @@ class _Unpacker:
         raise StorageError(f"{path or 'the model'} is written in a form that is not known.")
 
     def _unpack_items(self, nodes: list[Json], path: str, depth: int) -> list[Any]:
-        """List of values from a list of JSON nodes."""
         return [self.unpack(node, join_path(path, str(i)), depth) for i, node in enumerate(nodes)]
 
     def _unpack_named(self, nodes: dict[str, Json], path: str, depth: int) -> dict[str, Any]:
-        """Values by name from JSON nodes by name."""
         return {
             name: self.unpack(node, join_path(path, name), depth) for name, node in nodes.items()
         }
@@ -567,11 +499,12 @@ class _Unpacker:
             raise StorageError(f"{path} has texts that are too long.")
         return np.array(words, dtype=np.str_)
 
-    def _unpack_estimator(
-        self, cls: Any, parameters: dict[str, Any], state: dict[str, Any], path: str
-    ) -> Any:
+    def _unpack_estimator(self, node: Json, path: str, depth: int) -> Any:
         """A fitted estimator, from parameters and attributes that are checked."""
-        name = cls.__name__
+        name = node["class"]
+        cls: Any = _find_class_of(name, path, estimator=True)
+        parameters = self._unpack_named(node["parameters"], path, depth)
+        state = self._unpack_named(node["state"], path, depth)
         unknown = set(parameters) - set(cls._get_param_names())
         if unknown:
             raise StorageError(
@@ -631,9 +564,11 @@ def _explain_refusal(value: Any, path: str) -> str:
             "learned does not depend on it any more."
         )
     if isinstance(value, BaseEstimator):
+        _register_transformers()
+        known = ", ".join(cls.__name__ for cls in _FIELDS if is_of_scikit_learn(cls))
         return (
             f"{path or 'this'} is a {kind}, which is not stored. Of scikit-learn's transformers "
-            f"these are: {', '.join(list_transformers())}. Apply others to the rows beforehand."
+            f"these are: {known}. Apply others to the rows beforehand."
         )
     if callable(value):
         remedy = "Take a kernel by its name, or kernel='precomputed' with the function's values."
@@ -643,20 +578,19 @@ def _explain_refusal(value: Any, path: str) -> str:
     return f"{path} is a {kind}, which is not stored."
 
 
-def count_claimed_columns(model: Any) -> int:
-    """Sum over learners of the more of input and output columns, which tiny files can claim."""
-    return sum(
-        max(_count_columns(part)) for part in _walk_parts(model) if isinstance(part, BaseEstimator)
-    )
+def find_cost(model: Any) -> tuple[int, int, bool]:
+    """Columns that a model claims, bytes that embedding a row takes, and if it keeps sparse rows.
 
-
-def bytes_to_embed(model: Any) -> int:
-    """Upper bound of the bytes of memory that embedding one row takes, beside the model."""
-    numbers, named = 0, 0
+    The columns are those of all learners, the more of input and output, which tiny files can claim;
+    the bytes an upper bound beside the model.
+    """
+    columns, numbers, named, has_sparse_rows = 0, 0, 0, False
     parts = list(_walk_parts(model))
     is_alone = sum(isinstance(part, BaseEstimator) for part in parts) == 1
     for part in parts:
-        numbers += _PER_COLUMN * sum(_count_columns(part))
+        taken, given = (int(getattr(part, f"n_{end}_", 0)) for end in ("features_in", "components"))
+        columns += max(taken, given) if isinstance(part, BaseEstimator) else 0
+        numbers += _PER_COLUMN * (taken + given)
         for name, spec in fields_of(type(part)).items():
             value = getattr(part, name, None)
             if isinstance(value, np.ndarray):
@@ -664,27 +598,12 @@ def bytes_to_embed(model: Any) -> int:
                 numbers += 0 if value.size else sum(value.shape)
             if spec.training_rows and value is not None:
                 m, d = value.shape
+                has_sparse_rows |= sp.issparse(value)
                 # Of sparse rows that come first a sparse row is tried, which makes nothing dense.
                 is_first = sp.issparse(value) and is_alone
                 numbers += _PER_COLUMN * d if is_first else _PER_ENTRY * m * d
                 numbers += _PER_PAIR * m * m
-    return 8 * numbers + named
-
-
-def has_sparse_rows(model: Any) -> bool:
-    """Whether a model keeps rows of the training data as a sparse matrix."""
-    return any(
-        sp.issparse(getattr(part, name, None))
-        for part in _walk_parts(model)
-        for name, spec in fields_of(type(part)).items()
-        if spec.training_rows
-    )
-
-
-def _count_columns(part: Any) -> tuple[int, int]:
-    """Numbers of input and output columns of a learner; 0 if it has none."""
-    taken, given = (getattr(part, name, 0) for name in ("n_features_in_", "n_components_"))
-    return int(taken), int(given)
+    return columns, 8 * numbers + named, has_sparse_rows
 
 
 def _walk_parts(value: Any) -> Iterator[Any]:

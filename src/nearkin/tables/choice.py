@@ -15,14 +15,16 @@ from nearkin._types import Floats
 from nearkin.errors import InputError, few
 from nearkin.rows.backends import evenly_spaced
 from nearkin.tables.reading import (
+    CLASSES,
     NAMES_ROWS,
+    YES_OR_NO,
     Column,
     Kind,
     RawColumn,
     find_counters,
+    find_doubtful_columns,
     read_table,
     read_words,
-    recognise_id_name,
     recognise_kinds,
     select_cells,
 )
@@ -33,15 +35,12 @@ MOST_LOOKED_AT = 2000
 # Two columns hold the same words if this share of the values of one is found in the other.
 _KINDRED = 0.05
 # Why columns are not learned from.
-CLASSES = "looks like classes"
-YES_OR_NO = "yes or no"
 VECTORS_INSTEAD = "beside vectors"
 KINDS_OF_THINGS = "kinds of things"
 NAMES_FILES = "names files"
 NAMES_SOURCES = "says where a row is from"
 SAYS_NOTHING = "says nothing of what a row is like"
 NOT_CHOSEN = "not chosen"
-_CLASS = re.compile(r"(?i:(?:.*[_\W])?(?:labels?|class(?:es)?|targets?)|y|ground[_ ]?truth)$")
 _FILE = re.compile(
     r"(?i:(?:https?|file|s3|gs)://\S+|[^\n]*\.(?:png|jpe?g|gif|webp|bmp|tiff?|svg|pdf|wav|mp3|mp4|txt))"
 )
@@ -115,26 +114,6 @@ class Roles:
     left_out: dict[str, str]
 
 
-def find_doubtful_columns(kinds: Mapping[str, str], *, with_words: bool = False) -> dict[str, str]:
-    """Numeric columns that should not be learned from, and why: ids, counters, classes, yes or no.
-
-    Ids, counters and classes are recognised by their names. Columns of yes and no are doubtful only
-    beside numbers and without words.
-    """
-    found = {}
-    for name, kind in kinds.items():
-        if kind not in ("number", "boolean"):
-            continue
-        if (why := recognise_id_name(name)) is not None:
-            found[name] = why
-        elif _CLASS.match(name) and not (name.lower() == "y" and {"x", "X"} & set(kinds)):
-            found[name] = CLASSES
-    others = [name for name in kinds if name not in found]
-    if not with_words and any(kinds[name] in ("number", "vector") for name in others):
-        found |= {name: YES_OR_NO for name in others if kinds[name] == "boolean"}
-    return {name: found[name] for name in kinds if name in found}
-
-
 def find_doubtful_names(names: Iterable[str]) -> dict[str, str]:
     """Columns whose names are those of ids, counters or classes, and why."""
     return find_doubtful_columns(dict.fromkeys(names, "number"))
@@ -155,14 +134,16 @@ def choose_by_kinds(kinds: Mapping[str, str], aside: Iterable[str] = ()) -> Role
             "learn from."
         )
     left_out = find_doubtful_columns(kinds)
-    learned = []
     for name, kind in kinds.items():
-        if name in left_out:
-            continue
-        if kind == "vector" or (kind in ("number", "boolean") and not vectors):
-            learned.append(name)
-        else:
-            left_out[name] = VECTORS_INSTEAD if kind in ("number", "boolean") else kind
+        is_number = kind in ("number", "boolean")
+        if name not in left_out and kind != "vector" and (vectors or not is_number):
+            left_out[name] = VECTORS_INSTEAD if is_number else kind
+    return _leave_out(kinds, left_out)
+
+
+def _leave_out(kinds: Mapping[str, str], left_out: Mapping[str, str]) -> Roles:
+    """Roles with all other columns, in their order."""
+    learned = [name for name in kinds if name not in left_out]
     return Roles(learned, {name: left_out[name] for name in kinds if name in left_out})
 
 
@@ -190,7 +171,6 @@ def describe_roles(roles: Roles) -> str:
 
 
 def _list_names(names: Sequence[str]) -> str:
-    """Quoted names, and how many more there are."""
     return few(map(repr, names), _MOST_NAMES)
 
 
@@ -202,18 +182,17 @@ def choose_roles(
 ) -> Roles:
     """Roles with the named columns, or by :func:`choose_by_cells`; and why not the others."""
     set_aside = set(aside)
+    kinds = {name: kind for name, kind in kinds.items() if name not in set_aside}
     if not named:
-        return choose_by_cells(kinds, cells, set_aside)
+        return choose_by_cells(kinds, cells)
     usual: Mapping[str, str] = {}
     with suppress(InputError):  # nobody needs to know why, if there is nothing to choose
-        usual = choose_by_cells(kinds, cells, set_aside).left_out
-    others = [name for name in kinds if name not in {*named, *set_aside}]
+        usual = choose_by_cells(kinds, cells).left_out
+    others = [name for name in kinds if name not in named]
     return Roles([*named], {name: usual.get(name, NOT_CHOSEN) for name in others})
 
 
-def choose_by_cells(
-    kinds: Mapping[str, str], cells: Mapping[str, Sequence[Any]], aside: Iterable[str] = ()
-) -> Roles:
+def choose_by_cells(kinds: Mapping[str, str], cells: Mapping[str, Sequence[Any]]) -> Roles:
     """Columns to learn from, by names, kinds and a sample of cells.
 
     A column of vectors is used alone. Otherwise numbers, names, texts, codes and dates are used,
@@ -229,8 +208,6 @@ def choose_by_cells(
     >>> choose_by_cells(kinds, cells)
     Roles(learned=['size', 'title'], left_out={'id': 'names rows', 'colour': 'kinds of things'})
     """
-    set_aside = set(aside)
-    kinds = {name: kind for name, kind in kinds.items() if name not in set_aside}
     roles = choose_by_kinds(kinds)
     by_name = find_doubtful_names(kinds)
     if any(kinds[name] == "vector" for name in roles.learned):
@@ -241,8 +218,7 @@ def choose_by_cells(
         return Roles(roles.learned, whys)
     if are_records({name: cells[name] for name in kinds}):
         by_name |= find_sources({name: cells[name] for name in kinds if name not in by_name})
-        learned = [name for name in kinds if name not in by_name]
-        return Roles(learned, {name: by_name[name] for name in kinds if name in by_name})
+        return _leave_out(kinds, by_name)
     words = [name for name, why in roles.left_out.items() if why == kinds[name]]
     held = _sample_kinds({name: cells[name] for name in words})[1]
     left_out = {name: why for name, why in roles.left_out.items() if name not in words}
@@ -252,8 +228,7 @@ def choose_by_cells(
         )
         if why is not None:
             left_out[name] = why
-    learned = [name for name in kinds if name not in left_out]
-    return Roles(learned, {name: left_out[name] for name in kinds if name in left_out})
+    return _leave_out(kinds, left_out)
 
 
 def find_sources(cells: Mapping[str, Sequence[Any]]) -> dict[str, str]:

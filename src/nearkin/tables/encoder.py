@@ -230,7 +230,6 @@ class Pieces:
         """Coordinates (n, q) of texts along the axes."""
 
         def along(some: list[str]) -> Floats:
-            """Coordinates of different texts."""
             weighed = normalize(
                 _count_ngrams(some, self.ignores_signs).multiply(self.rarity).tocsr()
             )
@@ -281,7 +280,6 @@ class OwnTexts:
         """Coordinates (n, q) of texts; equal texts are encoded once."""
 
         def numbers(some: list[str]) -> Floats:
-            """Coordinates of different texts."""
             found = _apply_encoder(self.encoder, some)
             if found.shape[1] != self.width:
                 raise InputError(
@@ -365,9 +363,7 @@ class ColumnCode:
     kind: Kind
     order: Reading | None  # in which dates, or numbers, that are texts are read
     encoder: Encoder
-    middle: (
-        Floats  # mean of the encoder's coordinates, which is subtracted; missing cells lie there
-    )
+    middle: Floats  # mean of the encoder's coordinates, subtracted; missing cells lie there
     factor: float  # multiplies coordinates, so that present cells have the wanted total variance
     marks_missing: bool  # whether a coordinate says that the cell is missing
 
@@ -529,7 +525,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 "at least 2 are needed to tell what columns hold."
             )
         kinds = recognise_kinds(table, self.kinds, self.dates)
-        self._check_encoders(kinds)
+        own = self._find_own_encoders(kinds)
         used = [cells for cells in table if kinds[cells.name] != "ignored"]
         if not used:
             raise InputError(
@@ -543,7 +539,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         often = Counter(name for pair in swapped for name in pair)
         say = {cells.name: 1 / (1 + often[cells.name]) for cells in used}
         codes = [
-            self._fit_code(cells, column, say[cells.name], self._find_own_encoder(column))
+            self._fit_code(cells, column, say[cells.name], own.get(cells.name))
             for cells, column in zip(used, columns, strict=True)
         ]
         by_name = {cells.name: cells for cells in used}
@@ -682,15 +678,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             return OwnTexts.fit(values, own)
         return Pieces.fit(values, int(self.n_components), ignores_signs=kind == "code")
 
-    def _find_own_encoder(self, column: Column) -> Any:
-        """The user's encoder for a column, or None."""
-        if isinstance(self.text_encoder, dict):
-            return self.text_encoder.get(column.name)
-        return self.text_encoder if column.kind in ("name", "text") else None
-
-    def _check_encoders(self, kinds: Mapping[str, str]) -> None:
-        """Raise if the user's encoders are for columns that are absent or hold no words."""
-        named = self.text_encoder if isinstance(self.text_encoder, dict) else {}
+    def _find_own_encoders(self, kinds: Mapping[str, str]) -> dict[str, Any]:
+        """The user's encoders by column; an error if one is absent or holds no words."""
+        named = self.text_encoder
+        if not isinstance(named, dict):
+            return {name: named for name, kind in kinds.items() if kind in ("name", "text")}
         for name, encoder in named.items():
             if kinds.get(name) not in ("category", "name", "text", "code"):
                 held = f"is {kinds[name]}" if name in kinds else "is not there"
@@ -703,6 +695,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                     f"text_encoder[{name!r}] must be a function or have fit and transform, not "
                     f"{encoder!r:.60}."
                 )
+        return named
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

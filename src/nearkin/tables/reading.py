@@ -129,7 +129,6 @@ def read_table(X: Any, wanted: Any = None, names: Any = None) -> list[RawColumn]
 
 
 def _split_array(X: NDArray[Any], names: Any) -> dict[str, Any]:
-    """Columns of an array by name."""
     if X.ndim != 2:
         raise InputError(
             f"Expected 2D array, got an array of shape {X.shape}: a table has rows and columns. "
@@ -144,27 +143,19 @@ def _split_array(X: NDArray[Any], names: Any) -> dict[str, Any]:
 
 
 def _read_series(name: str, column: nw.Series[Any]) -> RawColumn:
-    """Column of a narwhals series."""
-    kind = column.dtype
-    if kind == nw.Boolean:
-        return RawColumn(name, "boolean", _convert_series(column))
-    if kind == nw.Decimal:
+    if column.dtype == nw.Decimal:
         column = column.cast(nw.Float64)
-        kind = column.dtype
-    if kind.is_numeric():
-        return RawColumn(name, "number", _convert_series(column))
-    if kind == nw.Date or kind == nw.Datetime:
+    if column.dtype == nw.Date or column.dtype == nw.Datetime:
         return RawColumn(name, "date", _to_days(column.to_list()))
-    return _read_objects(name, list_cells(column))
-
-
-def _convert_series(column: nw.Series[Any]) -> NDArray[np.float64]:
-    """Numbers of a series in float64, NaN where missing, infinite where too large."""
+    is_truth = column.dtype == nw.Boolean
+    if not (is_truth or column.dtype.is_numeric()):
+        return _read_objects(name, list_cells(column))
     if column.null_count():
-        values = [np.nan if _is_missing(value) else float(value) for value in column.to_list()]
-        return np.array(values, dtype=np.float64)
-    with np.errstate(over="ignore"):
-        return np.asarray(column.to_numpy()).astype(np.float64)
+        values = _to_floats([None if _is_missing(value) else value for value in column.to_list()])
+    else:
+        with np.errstate(over="ignore"):  # infinite where too large
+            values = np.asarray(column.to_numpy()).astype(np.float64)
+    return RawColumn(name, "boolean" if is_truth else "number", values)
 
 
 def _read_objects(name: str, values: list[Any]) -> RawColumn:
@@ -184,12 +175,13 @@ def _read_objects(name: str, values: list[Any]) -> RawColumn:
         return RawColumn(name, "number", _to_floats(lengths))
     if present and all(_is_vector(value) for value in present):
         return RawColumn(name, "vector", _to_vectors(name, values))
-    strange = next((row for row, value in enumerate(values) if _has_no_text(value)), None)
-    if strange is not None:
-        raise InputError(
-            f"column {name!r} holds {values[strange]!r:.60} in row {strange}, which is no number, "
-            "date or text."
-        )
+    for row, value in enumerate(values):
+        kind: Any = type(value)  # some define no text for their objects
+        if kind.__str__ is object.__str__ and kind.__repr__ is object.__repr__:
+            raise InputError(
+                f"column {name!r} holds {value!r:.60} in row {row}, which is no number, date or "
+                "text."
+            )
     return RawColumn(name, "text", _to_texts(values))
 
 
@@ -210,7 +202,7 @@ def normalise_text(value: Any) -> str | None:
         value = value[: 4 * MOST_CHARACTERS].decode("utf-8", "replace")
     elif isinstance(value, bool | np.bool_):
         value = "yes" if value else "no"
-    elif _is_number(value) and _float(value).is_integer() and abs(value) < 2**53:
+    elif _is_number(value) and to_float(value).is_integer() and abs(value) < 2**53:
         value = str(int(value))
     text = unicodedata.normalize("NFKC", str(value)[:MOST_CHARACTERS])
     # Halves of characters, which cannot be written to a file.
@@ -233,19 +225,12 @@ def _is_missing(value: Any) -> bool:
         return False
 
 
-def _has_no_text(value: Any) -> bool:
-    """Whether a cell is an object whose type defines no text for it."""
-    kind: Any = type(value)
-    return kind.__str__ is object.__str__ and kind.__repr__ is object.__repr__
-
-
 def _is_number(value: Any) -> bool:
     """Whether a cell is a real number, not a truth value."""
     return isinstance(value, Number) and not isinstance(value, bool | complex | np.complexfloating)
 
 
 def _is_vector(value: Any) -> bool:
-    """Whether a cell is a sequence of numbers."""
     if isinstance(value, np.ndarray):
         return value.ndim == 1 and value.dtype.kind in "iuf"
     return isinstance(value, list | tuple) and all(_is_number(one) for one in value)
@@ -253,10 +238,10 @@ def _is_vector(value: Any) -> bool:
 
 def _to_floats(values: list[Any]) -> NDArray[np.float64]:
     """Numbers in float64, NaN for None."""
-    return np.array([np.nan if value is None else _float(value) for value in values])
+    return np.array([np.nan if value is None else to_float(value) for value in values])
 
 
-def _float(value: Any) -> float:
+def to_float(value: Any) -> float:
     """A number in float64, infinite if too large."""
     try:
         return float(value)
@@ -267,15 +252,14 @@ def _float(value: Any) -> float:
 def _to_vectors(name: str, values: list[Any]) -> NDArray[np.float64]:
     """Vectors (n, w) of equal length, rows of NaN for None."""
     width = next(len(value) for value in values if value is not None)
-    for row, value in enumerate(values):
-        if value is not None and len(value) != width:
-            raise InputError(
-                f"column {name!r} holds vectors of {width} numbers, but that of row {row} has "
-                f"{len(value)}."
-            )
     found = np.full((len(values), width), np.nan)
     for row, value in enumerate(values):
         if value is not None:
+            if len(value) != width:
+                raise InputError(
+                    f"column {name!r} holds vectors of {width} numbers, but that of row {row} has "
+                    f"{len(value)}."
+                )
             found[row] = value
     return found
 
@@ -365,10 +349,8 @@ def read_dates(texts: Iterable[str], order: Order | None = None) -> Dates:
     if order == "year first":
         days = _read_dates_in_order(unique, order)
         return Dates(days, order, is_ambiguous=False, matters=True, otherwise="")
-    day, month = (
-        _read_dates_in_order(unique, "day first"),
-        _read_dates_in_order(unique, "month first"),
-    )
+    day = _read_dates_in_order(unique, "day first")
+    month = _read_dates_in_order(unique, "month first")
     found: Order = order or ("month first" if len(month) > len(day) else "day first")
     known, other = (month, day) if found == "month first" else (day, month)
     # What is a date in the other order only, as the 31st of December is, can be nothing else.
@@ -469,7 +451,9 @@ def read_numerals(texts: Iterable[str], decimal: Decimal | None = None) -> Numer
     the sign is the one that more texts allow; a point if all do.
     """
     unique = list(dict.fromkeys(texts))
-    units = _find_units(unique)
+    written = (match for match in map(_WRITTEN.fullmatch, unique) if match)
+    counts = Counter(unit for match in written if (unit := match[2] or match[5]))
+    units = tuple(unit for unit, _ in counts.most_common())
     is_known = decimal is not None
     point = _read_numerals(unique, "decimal point", units[:1], are_numbers=is_known)
     comma = _read_numerals(unique, "decimal comma", units[:1], are_numbers=is_known)
@@ -480,13 +464,6 @@ def read_numerals(texts: Iterable[str], decimal: Decimal | None = None) -> Numer
     return Numerals(
         values, found if is_known or values != other else None, differ[0] if unsure else "", units
     )
-
-
-def _find_units(texts: list[str]) -> tuple[str, ...]:
-    """Units in texts, currencies or per cent, the most frequent first."""
-    found = (match for match in map(_WRITTEN.fullmatch, texts) if match)
-    counts = Counter(unit for match in found if (unit := match[2] or match[5]))
-    return tuple(unit for unit, _ in counts.most_common())
 
 
 def _read_numerals(
@@ -522,9 +499,12 @@ def _read_numerals(
 
 NAMES_ROWS = "names rows"
 COUNTS_ROWS = "counts rows"
+CLASSES = "looks like classes"
+YES_OR_NO = "yes or no"
 # "id", "user_id", "userId" and "Rec-ID", but neither "acid" nor "valid".
 _ID = re.compile(r"(?:^|.*[_\W])(?i:ids?|identifier|uuid|guid)$|.*[a-z]I[dD]$")
 _COUNTER = re.compile(r"(?i:index|level_0|unnamed: 0|row|rowid|row[_ ]?(?:number|index|nr|no))$")
+_CLASS = re.compile(r"(?i:(?:.*[_\W])?(?:labels?|class(?:es)?|targets?)|y|ground[_ ]?truth)$")
 # Fewer rows may increase by chance.
 _FEWEST_ROWS = 20
 # Cells that a column is known by, at most.
@@ -571,31 +551,43 @@ def find_counters(X: Floats, names: Sequence[str]) -> dict[str, str]:
     return found if len(found) < len(names) else {}
 
 
+def find_doubtful_columns(kinds: Mapping[str, str], *, with_words: bool = False) -> dict[str, str]:
+    """Numeric columns that should not be learned from, and why: ids, counters, classes, yes or no.
+
+    Ids, counters and classes are recognised by their names. Columns of yes and no are doubtful only
+    beside numbers and without words.
+    """
+    found = {}
+    for name, kind in kinds.items():
+        if kind not in ("number", "boolean"):
+            continue
+        if (why := recognise_id_name(name)) is not None:
+            found[name] = why
+        elif _CLASS.match(name) and not (name.lower() == "y" and {"x", "X"} & set(kinds)):
+            found[name] = CLASSES
+    others = [name for name in kinds if name not in found]
+    if not with_words and any(kinds[name] in ("number", "vector") for name in others):
+        found |= {name: YES_OR_NO for name in others if kinds[name] == "boolean"}
+    return {name: found[name] for name in kinds if name in found}
+
+
 def recognise_kinds(
     table: Sequence[RawColumn], stated: Mapping[str, str] | None = None, dates: Order | None = None
 ) -> dict[str, Kind]:
     """Kind of each column of a table, by name; ``stated`` ones are taken as they are."""
     stated = dict(stated or {})
     _check_stated(table, stated)
-    found = {
-        cells.name: cast(Kind, stated[cells.name])
-        if cells.name in stated
-        else recognise_kind(cells, dates)
-        for cells in table
-    }
-    numbers = [
-        cells
-        for cells in table
-        if cells.form == "number" and found[cells.name] == "number" and cells.name not in stated
-    ]
+    free = [cells for cells in table if cells.name not in stated]
+    found = {cells.name: cast(Kind, stated.get(cells.name)) for cells in table}
+    found |= {cells.name: recognise_kind(cells, dates) for cells in free}
+    numbers = [one for one in free if one.form == "number" and found[one.name] == "number"]
     if numbers:
-        rows = np.column_stack([cells.values for cells in numbers])
         # Beside a column of words, one that counts rows is hardly all there is.
-        beside = np.column_stack([rows, np.zeros(len(rows))])
-        for name in find_counters(beside, [*(cells.name for cells in numbers), ""]):
+        rows = np.column_stack([*(cells.values for cells in numbers), np.zeros(len(numbers[0]))])
+        for name in find_counters(rows, [*(cells.name for cells in numbers), ""]):
             found[name] = "ignored"
-    for cells in table:
-        if cells.form == "text" and cells.name not in stated and _number_rows(cells.values):
+    for cells in free:
+        if cells.form == "text" and _number_rows(cells.values):
             found[cells.name] = "ignored"
     for name in _find_rounding([one for one in table if found[one.name] == "number"]):
         if name not in stated:
@@ -637,15 +629,11 @@ def recognise_kind(cells: RawColumn, dates: Order | None = None) -> Kind:
     if cells.form == "number":
         return _recognise_numbers(cells, dates)
     texts = [text for text in _sample_values(cells) if text]
-    if cells.is_category and _may_be_category(texts):
-        return "category"
+    if cells.is_category:  # if they are few enough, or numbers; others are names
+        values = set(texts)
+        if len(values) <= MOST_CATEGORIES or len(read_numerals(values).values) == len(values):
+            return "category"
     return _recognise_texts(cells.name, texts, dates)
-
-
-def _may_be_category(texts: list[str]) -> bool:
-    """Whether texts declared categorical are few enough, or numbers; others are names."""
-    values = set(texts)
-    return len(values) <= MOST_CATEGORIES or len(read_numerals(values).values) == len(values)
 
 
 def _check_stated(table: Sequence[RawColumn], stated: Mapping[str, str]) -> None:
@@ -778,7 +766,11 @@ def read_column(cells: RawColumn, kind: Kind, order: Reading | None = None) -> C
         values = cells.values if cells.form == "vector" else cells.values[:, None]
     elif kind in WORDS:
         values = read_words(cells)
-        values = _convert_to_yes_or_no(cells, values) if kind == "yes or no" else values
+        if kind == "yes or no":
+            said = {**dict.fromkeys(YES, 1.0), **dict.fromkeys(NO, 0.0)}
+            words = {1.0: "yes", 0.0: "no"}
+            read = _read_texts(cells, values, said.get).tolist()
+            values = np.array([words.get(value) for value in read], dtype=object)
     return Column(cells.name, kind, values, found)
 
 
@@ -849,15 +841,6 @@ def read_words(cells: RawColumn) -> NDArray[Any]:
         None if missing else as_word(value)
         for value, missing in zip(cells.values.tolist(), find_missing(cells), strict=True)
     ]
-    return found
-
-
-def _convert_to_yes_or_no(cells: RawColumn, texts: NDArray[Any]) -> NDArray[Any]:
-    """Texts (n,) turned into "yes", "no" or None."""
-    said = {**dict.fromkeys(YES, 1.0), **dict.fromkeys(NO, 0.0)}
-    found = np.empty(len(texts), dtype=object)
-    for row, value in enumerate(_read_texts(cells, texts, said.get)):
-        found[row] = None if np.isnan(value) else "yes" if value else "no"
     return found
 
 

@@ -107,40 +107,35 @@ def pick_columns(
     columns are left out, with a note unless ``quietly``.
     """
     one_hot = _match_option(choice.one_hot, kinds, choice, labels, "--one-hot", file)
+    left_out = set(match_columns(choice.exclude, kinds, "--exclude", file))
     if choice.columns:
         chosen = _match_option(choice.columns, kinds, choice, labels, "--columns", file)
     else:
         chosen = [column for column in kinds if column not in set(aside)]
-        chosen = _drop_doubtful_columns(chosen, kinds, choice, file, quietly)
-    left_out = set(match_columns(choice.exclude, kinds, "--exclude", file))
+        others = [column for column in chosen if column not in left_out and column not in one_hot]
+        doubtful = _find_doubtful_columns({column: kinds[column] for column in others})
+        if doubtful and not quietly:
+            named = ", ".join(f"{column!r} ({why})" for column, why in doubtful.items())
+            say(f"note: not learned from {named}; --columns takes all that it names.")
+        chosen = [column for column in chosen if column not in doubtful]
     numeric = [column for column in chosen if column not in left_out and column not in one_hot]
     if not numeric and not one_hot:
         raise UserError(f"{file}: no columns are left to learn from.")
     return numeric, one_hot
 
 
-def _drop_doubtful_columns(
-    columns: list[str], kinds: Kinds, choice: Choice, file: str, quietly: bool
-) -> list[str]:
-    """Columns without ids, classes and yes or no, with a note on these."""
-    from nearkin.tables.choice import find_doubtful_columns  # with NumPy: help does not wait
-
-    spoken_of = {*match_columns(choice.exclude, kinds, "--exclude", file)}
-    spoken_of |= {*match_columns(choice.one_hot, kinds, "--one-hot", file)}
-    others = {column: kinds[column] for column in columns if column not in spoken_of}
+def _find_doubtful_columns(kinds: Kinds) -> dict[str, str]:
+    """Columns that are ids, classes, or yes or no, and why."""
     ids = {
         column: why
-        for column, kind in others.items()
+        for column, kind in kinds.items()
         if kind == "text" and (why := table_reading.recognise_id_name(column)) is not None
     }
-    left = {column: kind for column, kind in others.items() if column not in ids}
+    left = {column: kind for column, kind in kinds.items() if column not in ids}
     if not left or has_words(kinds, [*left]):  # beside other words it is seen what they hold
-        ids, left = {}, others
-    aside = ids | find_doubtful_columns(left, with_words=has_words(kinds, [*left]))
-    if aside and not quietly:
-        named = ", ".join(f"{column!r} ({why})" for column, why in aside.items())
-        say(f"note: not learned from {named}; --columns takes all that it names.")
-    return [column for column in columns if column not in aside]
+        ids, left = {}, kinds
+    with_words = has_words(kinds, [*left])
+    return ids | table_reading.find_doubtful_columns(left, with_words=with_words)
 
 
 def has_words(kinds: Kinds, columns: Sequence[str]) -> bool:
@@ -169,29 +164,19 @@ def _match_option(
     return [c for c in match_columns(patterns, kinds, option, file) if c not in hidden]
 
 
-def refuse_others(kinds: Kinds, columns: list[str], file: str) -> None:
+def _refuse_others(kinds: Kinds, columns: list[str], file: str) -> None:
     """Raise if columns to learn from are not numbers, with advice."""
     if not has_words(kinds, columns):
         return
     other = [column for column in columns if kinds[column] not in ("number", "boolean")]
     shown = few(f"{column!r} ({kinds[column]})" for column in other)
-    vectors = [column for column in other if kinds[column] == "vector"]
-    if vectors:
-        remedy = f"A column of vectors is used alone: --columns {vectors[0]}"
-    else:
-        remedy = f"Leave them out with --exclude {_quote(','.join(other[:5]))}"
-        text = [column for column in other if kinds[column] == "text"]
-        if text:
-            remedy += f", or make a column of each value with --one-hot {_quote(text[0])}"
-    raise UserError(f"{file} has columns that are not numbers: {shown}.\n{remedy}.")
+    raise UserError(
+        f"{file} has columns that are not numbers: {shown}.\nLeave them out with --exclude, or use "
+        "a column of vectors alone with --columns; --one-hot makes columns of the values of a text."
+    )
 
 
-def _quote(text: str) -> str:
-    """A name in quotes if a shell needs them."""
-    return f'"{text}"' if " " in text else text
-
-
-def features_of_model(names: Sequence[str], kinds: Kinds, file: str, model: str) -> list[Feature]:
+def _features_of_model(names: Sequence[str], kinds: Kinds, file: str, model: str) -> list[Feature]:
     """The features that a model was learned from, found in a file's columns."""
     found, missing = [], []
     for name in names:
@@ -208,7 +193,7 @@ def features_of_model(names: Sequence[str], kinds: Kinds, file: str, model: str)
         raise UserError(
             f"{model} was learned from columns that {file} does not have: {quote_names(missing)}."
         )
-    refuse_others(kinds, [f.column for f in found if f.value is None], file)
+    _refuse_others(kinds, [f.column for f in found if f.value is None], file)
     return found
 
 
@@ -228,6 +213,59 @@ def check_agreement(
     missing = [column for column in dict.fromkeys(f.column for f in layout) if column not in asked]
     if choice.columns and missing:
         raise UserError(f"--columns: {model} needs {quote_names(missing)} too.")
+
+
+# Columns that one column of text may become.
+_MOST_CATEGORIES = 1000
+
+
+def choose_features(
+    source: Source,
+    choice: Choice,
+    others: set[str],
+    labels: str | None,
+    model: Any,
+    *,
+    words: bool,
+    encoded: bool,
+) -> tuple[list[Feature], bool]:
+    """The features of a table, and whether they are encoded from words."""
+    if model is not None and model.table is not None:
+        layout = [Feature(name, name) for name in model.table.columns_ if name in source.kinds]
+        check_agreement(layout, source.kinds, choice, source.file, model.file)
+        return layout, True
+    if model is not None and model.names is not None:
+        layout = _features_of_model(model.names, source.kinds, source.file, model.file)
+        check_agreement(layout, source.kinds, choice, source.file, model.file)
+        return layout, False
+    if model is not None and not choice.columns and source.kinds.get(model.vector) == "vector":
+        return [Feature(model.vector, model.vector)], False
+    numeric, one_hot = pick_columns(source.kinds, choice, others, labels, source.file)
+    has = encoded or has_words(source.kinds, numeric) or choice.states_kinds
+    if words and model is None and has:
+        columns = [name for name in source.kinds if name in {*numeric, *one_hot}]
+        return [Feature(name, name) for name in columns], True
+    _refuse_others(source.kinds, numeric, source.file)
+    layout = [Feature(name, name) for name in numeric]
+    for column in one_hot:
+        if source.kinds[column] == "vector":
+            raise UserError(f"--one-hot {column}: the column holds vectors.")
+        layout += [Feature(f"{column}={v}", column, v) for v in _list_distinct(source, column)]
+    refuse_twice([feature.name for feature in layout], source.file)
+    return layout, False
+
+
+def _list_distinct(source: Source, column: str) -> list[str]:
+    """All texts of a column, sorted; an error if they are too many for indicators."""
+    values: set[Any] = set()
+    for batch in source.batches([], [column]):
+        values |= set(pc.unique(read_texts(batch.column(column))).to_pylist())
+        if len(values) > _MOST_CATEGORIES:
+            raise UserError(
+                f"--one-hot {column}: the column of {source.file} has more than {_MOST_CATEGORIES} "
+                "values, each of which would be a column. Is it an id?"
+            )
+    return sorted(values - {None})
 
 
 # Columns as numbers, before anything is done about missing cells.
@@ -286,7 +324,20 @@ def read_texts(values: Any) -> Any:
         raise UserError(f"values of type {values.type} do not name anything.") from error
 
 
-def features_of_matrix(source: Source, along: Sequence[str]) -> Features:
+def open_features(
+    source: Source, layout: Sequence[Feature], table: TableEncoder | None, along: Sequence[str]
+) -> Features:
+    """Features of an array file, from columns that ``table`` encodes, or as ``layout`` has them."""
+    if source.matrix is not None:
+        return _features_of_matrix(source, along)
+    if table is not None:
+        return _features_of_table(source, table, along)
+    if len(layout) == 1 and source.kinds[layout[0].column] == "vector":
+        return _features_of_vectors(source, layout[0].column, along)
+    return _features_of_columns(source, layout, along)
+
+
+def _features_of_matrix(source: Source, along: Sequence[str]) -> Features:
     """Features of an array file: its columns."""
     X = source.matrix
     if X.ndim != 2 or X.shape[1] == 0:
@@ -295,7 +346,6 @@ def features_of_matrix(source: Source, along: Sequence[str]) -> Features:
     carried = next(source.batches([], along)) if along else None
 
     def read(unseen: Unseen | None) -> Rows:
-        """Blocks of rows."""
         size = validation.rows_per_read(X.shape[1], dtype)
         for start in range(0, len(X), size):
             rows = np.asarray(X[start : start + size], dtype=dtype)
@@ -304,7 +354,7 @@ def features_of_matrix(source: Source, along: Sequence[str]) -> Features:
     return Features(read, [f"column {j}" for j in range(X.shape[1])], dtype)
 
 
-def features_of_vectors(source: Source, column: str, along: Sequence[str]) -> Features:
+def _features_of_vectors(source: Source, column: str, along: Sequence[str]) -> Features:
     """Features from one column of vectors of equal length."""
     kind, width = None, None
     for batch in source.batches([column], []):
@@ -322,7 +372,6 @@ def features_of_vectors(source: Source, column: str, along: Sequence[str]) -> Fe
         raise UserError(f"{where} holds vectors of {kind.value_type}, not of numbers.") from None
 
     def read(unseen: Unseen | None) -> Rows:
-        """Blocks of rows."""
         start = 0
         size = validation.rows_per_read(width, dtype)
         for whole in source.batches([column], along):
@@ -355,7 +404,7 @@ def _stack_vectors(
     return rows
 
 
-def features_of_columns(
+def _features_of_columns(
     source: Source, layout: Sequence[Feature], along: Sequence[str]
 ) -> Features:
     """Features from columns of numbers, and indicators of values of text columns."""
@@ -368,14 +417,18 @@ def features_of_columns(
     others = list(dict.fromkeys([*values, *along]))
 
     def read(unseen: Unseen | None) -> Rows:
-        """Blocks of rows."""
         size = validation.rows_per_read(len(layout), dtype)
         for whole in source.batches(list(numbers), others):
             for first in range(0, len(whole), size):
                 batch = whole.slice(first, size)
                 rows = np.zeros((len(batch), len(layout)), dtype=dtype)
                 for column, j in numbers.items():
-                    rows[:, j] = _column_as_array(batch.column(column), column, source.file)
+                    cells = batch.column(column)
+                    if pa.types.is_boolean(cells.type):
+                        cells = cells.cast(pa.int8())
+                    found = cells.to_numpy(zero_copy_only=False)
+                    validation.check_dtype(found.dtype, f"column {column!r} of {source.file}")
+                    rows[:, j] = found
                 for column, places in values.items():
                     _fill_indicators(rows, batch.column(column), places, column, unseen)
                 yield rows, batch.select(along) if along else None
@@ -387,15 +440,6 @@ def features_of_columns(
         [feature.name for feature in layout],
         is_value=[j for j, feature in enumerate(layout) if feature.value is not None],
     )
-
-
-def _column_as_array(column: Any, name: str, file: str) -> Floats:
-    """Array (n,) of a column of numbers or truth values."""
-    if pa.types.is_boolean(column.type):
-        column = column.cast(pa.int8())
-    found = column.to_numpy(zero_copy_only=False)
-    validation.check_dtype(found.dtype, f"column {name!r} of {file}")
-    return np.asarray(found)
 
 
 def _fill_indicators(
@@ -440,7 +484,7 @@ def say_kinds(kinds: Mapping[str, str]) -> None:
     say(f"note: columns hold {shown}; --kinds NAME=KIND says otherwise.")
 
 
-def features_of_table(source: Source, table: TableEncoder, along: Sequence[str]) -> Features:
+def _features_of_table(source: Source, table: TableEncoder, along: Sequence[str]) -> Features:
     """Features from columns that a TableEncoder encodes; an error if the file lacks one."""
     columns = table.columns_
     absent = [name for name in columns if name not in source.kinds]
@@ -451,7 +495,6 @@ def features_of_table(source: Source, table: TableEncoder, along: Sequence[str])
         )
 
     def read(unseen: Unseen | None) -> Rows:
-        """Blocks of rows."""
         start = 0
         for batch in source.batches([], list(dict.fromkeys([*columns, *along]))):
             rows = table.coordinates(pa.Table.from_batches([batch.select(columns)]), start)

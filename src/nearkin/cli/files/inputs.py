@@ -7,7 +7,6 @@ import csv
 import gzip
 import io
 import json
-import math
 import os
 import re
 import shutil
@@ -17,9 +16,9 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import islice
 from math import prod
 from pathlib import Path
@@ -36,6 +35,7 @@ from nearkin.cli.common import (
     quote_names,
     say,
     streams,
+    table_reading,
 )
 from nearkin.cli.files.columns import Choice, Kinds, refuse_twice
 from nearkin.errors import InputError, few
@@ -59,6 +59,7 @@ FORMS = {
 PICTURES = "pictures"
 ZIPPED = ("csv", "tsv", "jsonl")
 _OF_ENDING = {f".{form}": form for form in FORMS} | {".ndjson": "jsonl", ".arrow": "feather"}
+_OF_ENDING |= {f"{end}.gz": form for end, form in _OF_ENDING.items() if form in ZIPPED}
 _STANDARD_INPUT = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 _STANDARD_INPUT_NAME = "standard input"
 _BYTES_LOOKED_AT = 2**16
@@ -92,16 +93,18 @@ class Input:
 
     def open(self) -> IO[bytes]:
         """Open the file for reading bytes, uncompressed."""
-        return _open_gzip(self.path) if self.is_zipped else open(self.path, "rb")
+        return _open_bytes(self.path, self.is_zipped)
+
+
+def ending(path: Path) -> str:
+    """Suffix of a file name that says its format, such as ".csv" or ".csv.gz"."""
+    suffix = path.suffix.lower()
+    return Path(path.stem).suffix.lower() + suffix if suffix == ".gz" else suffix
 
 
 def detect_form(path: Path) -> str | None:
     """Format by a file's suffix, a key of ``FORMS``; None if the suffix is unknown."""
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    if suffixes[-1:] == [".gz"]:
-        form = _OF_ENDING.get(suffixes[-2]) if len(suffixes) > 1 else None
-        return form if form in ZIPPED else None
-    return _OF_ENDING.get(suffixes[-1]) if suffixes else None
+    return _OF_ENDING.get(ending(path))
 
 
 def is_stream(path: Path) -> bool:
@@ -139,20 +142,24 @@ def find_input(
     if kept.stat().st_size == 0:
         raise UserError(f"{name} is empty.")
     content = detect_content(kept)
+    if content == "model" and matchers.is_matcher(kept):
+        raise UserError(
+            f"{name} is a matcher of records, not a table: nearkin duplicates, link, same, "
+            "neighbors, suggest and evaluate take it, before the file of records."
+        )
     if content == "model":
-        raise _model_error(name, kept)
+        raise UserError(f"{name} is a model, not a table: are the two in each other's place?")
     said = form or (content if is_stream(path) else detect_form(path))
     if said not in forms:
         raise _form_error(path, name, role, content, forms)
-    if encoding is None or said not in ZIPPED:
-        _refuse_other_content(name, role, str(said), content)
-        return Input(name, kept, str(said), _is_zipped(kept))
     given = Input(name, kept, str(said), _is_zipped(kept))
-    return given if _is_utf8(given) else _streams.decoded(given, encoding)
+    if encoding is not None and said in ZIPPED:
+        return given if _is_utf8(given) else _streams.decoded(given, encoding)
+    _refuse_other_content(name, role, str(said), content)
+    return given
 
 
 def _is_utf8(given: Input) -> bool:
-    """Whether all of a file is text in UTF-8."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     with given.open() as file:
         try:
@@ -165,20 +172,10 @@ def _is_utf8(given: Input) -> bool:
     return True
 
 
-def _model_error(name: str, path: Path) -> UserError:
-    """Error that a model file was given instead of a table."""
-    if not matchers.is_matcher(path):
-        return UserError(f"{name} is a model, not a table: are the two in each other's place?")
-    return UserError(
-        f"{name} is a matcher of records, not a table: nearkin duplicates, link, same, neighbors, "
-        "suggest and evaluate take it, before the file of records."
-    )
-
-
 def detect_content(path: Path) -> str:
     """Format of a file by its first bytes, or the name of other contents."""
     try:
-        with _open_gzip(path) if _is_zipped(path) else open(path, "rb") as file:
+        with _open_bytes(path, _is_zipped(path)) as file:
             head = file.read(_BYTES_LOOKED_AT)
     except (OSError, EOFError, zlib.error) as error:
         raise UserError(f"{path} cannot be unpacked: {error}") from error
@@ -186,7 +183,12 @@ def detect_content(path: Path) -> str:
         if head.startswith(beginning):
             return content
     if head.startswith(b"PK\x03\x04"):
-        return _content_of_zip(path)
+        names = [""]
+        with suppress(OSError, zipfile.BadZipFile), zipfile.ZipFile(path) as archive:
+            names = archive.namelist()
+        if any(name.startswith("xl/") for name in names):
+            return "excel"
+        return "npz" if all(name.endswith(".npy") for name in names) else "zip"
     if head[8:25] == b'{"__metadata__":{':
         return "model"
     if b"\0" in head[:2]:
@@ -195,18 +197,6 @@ def detect_content(path: Path) -> str:
     if line.startswith(b"{"):
         return "jsonl"
     return "tsv" if b"\t" in line and b"," not in line and b";" not in line else "csv"
-
-
-def _content_of_zip(path: Path) -> str:
-    """Content of a ZIP archive: "excel", "npz" or "zip"."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            names = archive.namelist()
-    except (OSError, zipfile.BadZipFile):
-        return "zip"
-    if any(name.startswith("xl/") for name in names):
-        return "excel"
-    return "npz" if all(name.endswith(".npy") for name in names) else "zip"
 
 
 def describe_content(content: str) -> str:
@@ -247,29 +237,28 @@ def _refuse_other_content(name: str, role: str, form: str, content: str) -> None
 
 
 def _is_zipped(path: Path) -> bool:
-    """Whether a file is compressed by gzip."""
     with open(path, "rb") as file:
         return file.read(2) == b"\x1f\x8b"
 
 
-def _open_gzip(path: Path) -> IO[bytes]:
-    """Open a gzip file for reading."""
-    return cast(IO[bytes], gzip.GzipFile(path, "rb"))
+def _open_bytes(path: Path, is_zipped: bool) -> IO[bytes]:
+    """Open a file for reading, uncompressed."""
+    return cast(IO[bytes], gzip.GzipFile(path, "rb")) if is_zipped else open(path, "rb")
 
 
 class _Streams:
     """Pipes that a command has read, each copied to a temporary file, and what it said of files."""
 
     def __init__(self) -> None:
-        self._kept: dict[str, tuple[str, Path]] = {}
+        self._roles: dict[str, str] = {}
+        self._files: dict[str, Path] = {}
         self._noted: set[str] = set()
-        self._stack = ExitStack()
-        self._folder: Path | None = None
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
 
     def claim(self, path: Path, role: str) -> str:
         """Reserve a pipe for one option; returns its key. An error if another option reads it."""
         key = _STANDARD_INPUT_NAME if str(path) in _STANDARD_INPUT else str(path)
-        other = self._kept.setdefault(key, (role, Path()))[0]
+        other = self._roles.setdefault(key, role)
         if other != role:
             raise UserError(
                 f"both {other} and {role} are to be read from {key}, which can be read only once: "
@@ -281,12 +270,11 @@ class _Streams:
         """Name of a pipe, and path of the copy of all that it held."""
         key = self.claim(path, role)
         name = f"the pipe {key}" if key != _STANDARD_INPUT_NAME and path.is_fifo() else key
-        file = self._kept[key][1]
-        if file == Path():
+        if key not in self._files:
             file = self._new_file()
             self._copy(path, file, name)
-            self._kept[key] = (role, file)
-        return name, file
+            self._files[key] = file
+        return name, self._files[key]
 
     def note(self, message: str) -> None:
         """Say something of a file once, however often a command opens it."""
@@ -297,8 +285,7 @@ class _Streams:
     def decoded(self, given: Input, encoding: str) -> Input:
         """A copy of a text file in UTF-8; an error if it is not in the encoding."""
         key = f"{given.path} in {encoding}"
-        file = self._kept.get(key, ("", Path()))[1]
-        if file == Path():
+        if key not in self._files:
             file = self._new_file()
             try:
                 with (
@@ -308,18 +295,16 @@ class _Streams:
                     shutil.copyfileobj(source, copy, 2**20)
             except UnicodeError as error:
                 raise UserError(f"{given.name} is not in {encoding}: {error}") from error
-            self._kept[key] = ("", file)
-        return replace(given, path=file, is_zipped=False)
+            self._files[key] = file
+        return replace(given, path=self._files[key], is_zipped=False)
 
     def _new_file(self) -> Path:
         """Path of a file that is there until the command ends."""
         if self._folder is None:
-            folder = tempfile.TemporaryDirectory(prefix="nearkin-")
-            self._folder = Path(self._stack.enter_context(folder))
-        return self._folder / f"stream-{len(self._kept)}"
+            self._folder = tempfile.TemporaryDirectory(prefix="nearkin-")
+        return Path(self._folder.name, f"stream-{len(self._files)}")
 
     def _copy(self, path: Path, file: Path, name: str) -> None:
-        """Copy all of a pipe to a file."""
         with open(file, "wb") as copy:
             if name == _STANDARD_INPUT_NAME:
                 if sys.stdin is None:
@@ -334,11 +319,11 @@ class _Streams:
                     shutil.copyfileobj(source, copy, 2**20)
 
     def close(self) -> None:
-        """Remove the copies."""
-        self._kept.clear()
-        self._noted.clear()
-        self._folder = None
-        self._stack.close()
+        """Remove the copies, and forget all."""
+        folder = self._folder
+        vars(self).update(vars(_Streams()))
+        if folder is not None:
+            folder.cleanup()
 
 
 def _refuse_endless(source: IO[Any], name: str) -> None:
@@ -355,13 +340,9 @@ def _refuse_endless(source: IO[Any], name: str) -> None:
 _streams = _Streams()
 
 
-@contextmanager
-def keep_streams() -> Iterator[None]:
+def keep_streams() -> AbstractContextManager[Any]:
     """Remove copies of pipes at the end of a block."""
-    try:
-        yield
-    finally:
-        _streams.close()
+    return closing(_streams)
 
 
 def claim_standard_input(role: str) -> None:
@@ -381,7 +362,8 @@ def refuse_same_files(outputs: Mapping[str, Path], inputs: Mapping[str, Path]) -
         if target is None:
             continue
         for other, source in inputs.items():
-            if _is_within(target, source):
+            files = source.rglob("*") if source.is_dir() else [source]
+            if any(_as_file(file) == target for file in files):
                 raise UserError(
                     f"{role} {path}: this is what is read as {other}, and would be lost; give "
                     "another name."
@@ -400,13 +382,6 @@ def _as_file(path: Path) -> tuple[int, int] | str | None:
     except (OSError, ValueError, AttributeError):
         return None
     return (found.st_dev, found.st_ino) if stat.S_ISREG(found.st_mode) else None
-
-
-def _is_within(target: tuple[int, int] | str, source: Path) -> bool:
-    """Whether an output file is an input, or in an input folder."""
-    if source.is_dir():
-        return any(_as_file(file) == target for file in source.rglob("*"))
-    return _as_file(source) == target
 
 
 # Rows of a batch; vectors are wide.
@@ -437,13 +412,16 @@ def open_source(path: Path, choice: Choice, role: str) -> Source:
     if role != "DATA" and detect_form(path) is not None and not is_stream(path):
         form = None  # it was said of the data
     given = find_input(path, role, form=form, encoding=choice.encoding)
+    return open_input(given, choice.delimiter)
+
+
+def open_input(given: Input, delimiter: str | None) -> Source:
+    """Open an input of rows."""
     if given.form in ("csv", "tsv"):
-        table = DelimitedFile(given, choice.delimiter)
+        table = DelimitedFile(given, delimiter)
         return Source(given.name, table.kinds, table.batches, table.where)
-    if given.form == "jsonl":
-        lines = JsonLinesFile(given)
-        return Source(given.name, lines.kinds, lines.batches, lines.where)
     read = {
+        "jsonl": _open_json_lines,
         PICTURES: _open_pictures,
         "parquet": _open_parquet,
         "feather": _open_feather,
@@ -477,7 +455,6 @@ def _open_parquet(given: Input) -> Source:
     }
 
     def batches(numbers: Sequence[str], others: Sequence[str]) -> Iterator[Any]:
-        """Record batches of the columns."""
         columns = list(dict.fromkeys([*numbers, *others]))
         wide = any(kinds[column] == "vector" for column in columns)
         with parquet.explain_unreadable("Parquet", given.name):
@@ -510,7 +487,6 @@ def _open_feather(given: Input) -> Source:
 
     @contextmanager
     def opened(options: Any = None) -> Iterator[Any]:
-        """Open the file for reading batches."""
         with (
             parquet.explain_unreadable("Feather (version 2)", given.name),
             pa.memory_map(str(given.path)) as file,
@@ -523,7 +499,6 @@ def _open_feather(given: Input) -> Source:
     refuse_twice(schema.names, given.name)
 
     def batches(numbers: Sequence[str], others: Sequence[str]) -> Iterator[Any]:
-        """Record batches of the columns."""
         columns = list(dict.fromkeys([*numbers, *others]))
         fields = [schema.get_field_index(column) for column in columns]
         with opened(pyarrow.ipc.IpcReadOptions(included_fields=fields)) as reader:
@@ -546,31 +521,47 @@ def _open_npy(given: Input) -> Source:
 
 def _open_npz(given: Input) -> Source:
     """Open the array of rows in an NPZ file, with its other arrays as columns."""
-    arrays = NpzArrays(given.path, given.name)
-    matrices = [name for name, shape in arrays.shapes.items() if len(shape) == 2]
-    if "X" in matrices:
-        matrices = ["X"]
-    if len(matrices) != 1:
-        raise UserError(
-            f"{given.name} must have one array of rows and columns, or one named X; it has "
-            f"{quote_names(matrices) or 'none'}."
-        )
-    X = arrays[matrices[0]]
-    beside = {
-        name: pa.array(array)
-        for name, shape in arrays.shapes.items()
-        if shape == X.shape[:1] and (array := arrays[name]).dtype.kind in "biufU"
-    }
+    with _explain_npz(given.name), zipfile.ZipFile(given.path) as file:
+        headers: dict[str, tuple[tuple[int, ...], int]] = {}
+        for member in file.infolist():
+            if member.filename.endswith(".npy"):
+                with file.open(member) as opened:
+                    name = member.filename.removesuffix(".npy")
+                    headers[name] = _check_header(opened, member)
+
+        def unpack(name: str) -> NDArray[Any]:
+            with file.open(f"{name}.npy") as opened:
+                try:
+                    return np.lib.format.read_array(opened, allow_pickle=False)
+                except MemoryError as error:
+                    raise UserError(
+                        f"{given.name} unpacks to {headers[name][1] / 1e9:.1f} GB, more memory "
+                        "than there is: write its rows to an .npy file, which is read where it "
+                        "lies."
+                    ) from error
+
+        matrices = [name for name, (shape, _) in headers.items() if len(shape) == 2]
+        if "X" in matrices:
+            matrices = ["X"]
+        if len(matrices) != 1:
+            raise UserError(
+                f"{given.name} must have one array of rows and columns, or one named X; it has "
+                f"{quote_names(matrices) or 'none'}."
+            )
+        X = unpack(matrices[0])
+        beside = {
+            name: pa.array(array)
+            for name, (shape, _) in headers.items()
+            if shape == X.shape[:1] and (array := unpack(name)).dtype.kind in "biufU"
+        }
 
     def batches(numbers: Sequence[str], others: Sequence[str]) -> Iterator[Any]:
-        """The columns as one record batch."""
         yield pa.record_batch({name: beside[name] for name in [*numbers, *others]})
 
     return Source(given.name, dict.fromkeys(beside, "number"), batches, matrix=X)
 
 
 def _kind(kind: Any) -> str:
-    """Kind of a column by its type of pyarrow."""
     kinds = {
         "text": "dictionary string large_string string_view",  # categories, whatever their values
         "boolean": "boolean",
@@ -622,8 +613,7 @@ class DelimitedFile:
         refuse_twice(self.columns, self.name)
         if next(lines, None) is None:
             raise UserError(f"{self.name} has a header but no rows.")
-        self._types = self._infer_types()
-        self.kinds: Kinds = {name: kind for name, (kind, _) in self._types.items()}
+        self.kinds: Kinds = self._infer_kinds()
         if delimiter is None and self._delimiter != usual:
             commas = ", and numbers have decimal commas" * (self._point == ",")
             sign = _SIGNS.get(self._delimiter, self._delimiter)
@@ -666,10 +656,21 @@ class DelimitedFile:
 
     def batches(self, numbers: Sequence[str], texts: Sequence[str]) -> Iterator[Any]:
         """Record batches of some columns; those in ``texts`` stay text."""
-        types = {name: self._types[name][1] for name in numbers}
-        types |= {name: pa.string() for name in texts if name not in types}
+        usual = {"number": pa.float64(), "boolean": pa.bool_()}
+        types = dict.fromkeys([*numbers, *texts], pa.string())
+        types |= {name: usual.get(self.kinds[name], pa.string()) for name in numbers}
+        return self._read(types, numbers)
+
+    def _read(self, types: dict[str, Any] | None, numbers: Sequence[str]) -> Iterator[Any]:
+        """Record batches of columns of these types, or of all as pyarrow sees them.
+
+        A row must fit into two blocks of bytes: if one cannot be read, larger ones are tried.
+        """
+        size = self._source.path.stat().st_size
+        blocks = [_BLOCK, *(b for b in _LARGE_BLOCKS if self._source.is_zipped or b < 16 * size)]
+        blocks = blocks if self._source.is_zipped or size > _BLOCK else blocks[:1]
         n_read = 0
-        for block, is_last in self._blocks():
+        for block in blocks:
             skipped = n_read
             try:
                 with self._open_reader(types, block) as reader:
@@ -680,20 +681,10 @@ class DelimitedFile:
                         yield fresh
                 return
             except pa.ArrowInvalid as error:
-                if is_last:
+                if block == blocks[-1]:
                     raise self._locate_error(numbers, error) from error
             except OSError as error:
                 raise self._read_error(error) from error
-
-    def _blocks(self) -> list[tuple[int, bool]]:
-        """Block sizes to try, each with whether it is the last.
-
-        A row must fit into two blocks: if one cannot be read, larger ones are tried.
-        """
-        size = self._source.path.stat().st_size
-        sizes = [_BLOCK, *(b for b in _LARGE_BLOCKS if self._source.is_zipped or b < 16 * size)]
-        sizes = sizes if self._source.is_zipped or size > _BLOCK else sizes[:1]
-        return [(block, block == sizes[-1]) for block in sizes]
 
     def _open_reader(self, types: dict[str, Any] | None, block: int) -> Any:
         """Open the file with pyarrow, to be read in blocks of that many bytes."""
@@ -715,44 +706,33 @@ class DelimitedFile:
             ),
         )
 
-    def _infer_types(self) -> dict[str, tuple[str, Any]]:
-        """Kind of each column, and type to read it as, by the first rows."""
+    def _infer_kinds(self) -> Kinds:
+        """Kind of each column by the first rows."""
         first = self._read_first()
         if self._delimiter != "," and _has_decimal_commas(first):
             self._point = ","
             first = self._read_first()
-        found: dict[str, tuple[str, Any]] = {}
+        found: Kinds = {}
         for name, column in zip(first.schema.names, first.columns, strict=True):
             kind = column.type
             if pa.types.is_binary(kind):  # what pyarrow makes of text that is none
                 raise self._encoding_error() or UserError(f"{self.name} is not in UTF-8.")
+            found[name] = "number"
             if pa.types.is_boolean(kind):
-                found[name] = ("boolean", kind)
+                found[name] = "boolean"
             elif pa.types.is_temporal(kind):
-                found[name] = ("date", pa.string())
-            elif pa.types.is_string(kind) and not self._mostly_numbers(column):
-                found[name] = ("text", pa.string())
-            else:  # with a cell that is none, perhaps: reading will find it
-                found[name] = ("number", pa.float64())
+                found[name] = "date"
+            elif pa.types.is_string(kind):  # with a cell that is none, perhaps: reading finds it
+                cells = _first_cells(column)
+                if sum(map(self._is_number, cells)) <= len(cells) / 2:
+                    found[name] = "text"
         return found
 
     def _read_first(self) -> Any:
         """The first rows, of types that pyarrow sees in them."""
-        for block, is_last in self._blocks():
-            try:
-                with self._open_reader(None, block) as reader:
-                    return reader.read_next_batch()
-            except (pa.ArrowInvalid, StopIteration) as error:
-                if is_last:
-                    raise self._locate_error([], error) from error
-            except OSError as error:
-                raise self._read_error(error) from error
-        raise AssertionError("the last block returns or raises")
-
-    def _mostly_numbers(self, column: Any) -> bool:
-        """Whether most of the first 1000 cells are numbers."""
-        cells = _first_cells(column)
-        return sum(map(self._is_number, cells)) > len(cells) / 2
+        for batch in self._read(None, []):
+            return batch
+        raise self._locate_error([], InputError("it has no rows"))
 
     def _is_number(self, cell: str) -> bool:
         """Whether pyarrow reads a cell as a number or a truth value."""
@@ -798,7 +778,6 @@ class DelimitedFile:
         return None
 
     def _read_error(self, error: Exception) -> UserError:
-        """Error that the file cannot be read to its end."""
         return UserError(f"{self.name} cannot be read to its end: {error}")
 
     def _refuse_other_delimiter(self, *, asked: bool) -> None:
@@ -863,63 +842,57 @@ def read_json_lines(source: Input) -> Iterator[tuple[int, dict[str, Any]]]:
         raise UserError(f"{source.name} cannot be read to its end: {error}") from error
 
 
-class JsonLinesFile:
-    """A file of JSON lines as a table: absent cells are missing, kinds inferred from all rows."""
+def find_json_line(source: Input, row: int) -> str:
+    """Line of a row, such as "line 1" for row 0."""
+    line, _ = next(islice(read_json_lines(source), row, None), (row + 1, {}))
+    return f"line {line}"
 
-    def __init__(self, source: Input) -> None:
-        self._source = source
-        found: dict[str, set[str]] = {}
-        n_rows = 0
-        for _, cells in read_json_lines(source):
-            n_rows += 1
-            for name, value in cells.items():
-                found.setdefault(name, set()).add(_form(value))
-        if n_rows == 0:
-            raise UserError(f"{source.name} has no rows.")
-        self._forms = {name: _common_form(forms) for name, forms in found.items()}
-        self.kinds: Kinds = {name: _KINDS.get(form, form) for name, form in self._forms.items()}
 
-    def where(self, row: int) -> str:
-        """Line of a row, such as "line 1" for row 0."""
-        line, _ = next(islice(read_json_lines(self._source), row, None), (row + 1, {}))
-        return f"line {line}"
+def _open_json_lines(given: Input) -> Source:
+    """Open a file of JSON lines: absent cells are missing, kinds are inferred from all rows."""
+    found: dict[str, set[str]] = {}
+    n_rows = 0
+    for _, cells in read_json_lines(given):
+        n_rows += 1
+        for name, value in cells.items():
+            found.setdefault(name, set()).add(_form(value))
+    if n_rows == 0:
+        raise UserError(f"{given.name} has no rows.")
+    form_of = {name: _common_form(forms) for name, forms in found.items()}
 
-    def batches(self, numbers: Sequence[str], others: Sequence[str]) -> Iterator[Any]:
-        """Record batches of some columns."""
+    def batches(numbers: Sequence[str], others: Sequence[str]) -> Iterator[Any]:
         types = {
             "integer": pa.int64(), "truth": pa.bool_(), "float": pa.float64(), "text": pa.string(),
             "vector": pa.list_(pa.float64()),
         }  # fmt: skip
-        names = list(dict.fromkeys([*numbers, *others]))
-        rows = (cells for _, cells in read_json_lines(self._source))
+        rows = (cells for _, cells in read_json_lines(given))
         while some := list(islice(rows, _ROWS_OF_JSON)):
             columns = {}
-            for name in names:
-                form = self._forms[name]
+            for name in dict.fromkeys([*numbers, *others]):
+                form = form_of[name]
                 values = [cells.get(name) for cells in some]
                 if form == "float":
-                    values = [_number(v) for v in values]
+                    values = _to_numbers(values)
                 elif form == "vector":
-                    values = [None if v is None else [_number(n) for n in v] for v in values]
+                    values = [None if v is None else _to_numbers(v) for v in values]
                 elif form not in types:
                     values = [None if v is None else json.dumps(v) for v in values]
                 columns[name] = pa.array(values, types.get(form, pa.string()))
             yield pa.record_batch(columns)
 
+    kinds = {name: _KINDS.get(form, form) for name, form in form_of.items()}
+    return Source(given.name, kinds, batches, partial(find_json_line, given))
 
-def _number(value: Any) -> float | None:
-    """A JSON number as float, infinite where too large."""
-    try:
-        return None if value is None else float(value)
-    except OverflowError:  # as floats of the same size are read
-        return math.inf if value > 0 else -math.inf
+
+def _to_numbers(values: Any) -> list[float | None]:
+    """JSON numbers as floats, infinite where too large."""
+    return [None if value is None else table_reading.to_float(value) for value in values]
 
 
 _KINDS = {"integer": "number", "truth": "boolean", "float": "number"}
 
 
 def _form(value: Any) -> str:
-    """Kind of a JSON value."""
     if value is None:
         return "nothing"
     if isinstance(value, bool):
@@ -945,48 +918,19 @@ def _common_form(forms: set[str]) -> str:
     return "mixed values" if forms else "nothing"
 
 
-class NpzArrays:
-    """Arrays of an NPZ file, unpacked when asked for, and their shapes by name, checked before."""
-
-    def __init__(self, path: Path, name: str) -> None:
-        self._path, self._name = path, name
-        self.shapes: dict[str, tuple[int, ...]] = {}
-        self._n_bytes: dict[str, int] = {}
-        with self._explain_errors(), zipfile.ZipFile(path) as file:
-            for member in file.infolist():
-                if member.filename.endswith(".npy"):
-                    key = member.filename.removesuffix(".npy")
-                    with file.open(member) as opened:
-                        self.shapes[key], self._n_bytes[key] = _check_header(opened, member)
-
-    def __getitem__(self, key: str) -> NDArray[Any]:
-        member = f"{key}.npy"
-        with (
-            self._explain_errors(),
-            zipfile.ZipFile(self._path) as file,
-            file.open(member) as opened,
-        ):
-            try:
-                return np.lib.format.read_array(opened, allow_pickle=False)
-            except MemoryError as error:
-                raise UserError(
-                    f"{self._name} unpacks to {self._n_bytes[key] / 1e9:.1f} GB, more memory than "
-                    "there is: write its rows to an .npy file, which is read where it lies."
-                ) from error
-
-    @contextmanager
-    def _explain_errors(self) -> Iterator[None]:
-        """Turn errors of unpacking in a block into one that names the file."""
-        try:
-            yield
-        except UserError:
-            raise
-        # The last two are of headers, and of ways to compress that this Python lacks.
-        except (
-            *(ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error),
-            *(SyntaxError, TokenError, TypeError, OverflowError, RuntimeError),
-        ) as error:
-            raise UserError(f"{self._name} cannot be read as NPZ: {error}") from error
+@contextmanager
+def _explain_npz(name: str) -> Iterator[None]:
+    """Turn errors of unpacking in a block into one that names the file."""
+    try:
+        yield
+    except UserError:
+        raise
+    # The last two are of headers, and of ways to compress that this Python lacks.
+    except (
+        *(ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error),
+        *(SyntaxError, TokenError, TypeError, OverflowError, RuntimeError),
+    ) as error:
+        raise UserError(f"{name} cannot be read as NPZ: {error}") from error
 
 
 def _check_header(opened: IO[bytes], member: zipfile.ZipInfo) -> tuple[tuple[int, ...], int]:
@@ -1021,14 +965,12 @@ def _open_pictures(given: Input) -> Source:
         texts[FOLDER] = folders
 
     def column(name: str) -> Any:
-        """Column of pixels or texts."""
         if name == PIXELS:
             width = found.X.shape[1]
             return pa.FixedSizeListArray.from_arrays(pa.array(found.X.ravel()), width)
         return pa.array(texts[name], pa.string())
 
     def batches(numbers: Sequence[str], others: Sequence[str]) -> Iterator[Any]:
-        """The columns as one record batch."""
         yield pa.record_batch(
             {name: column(name) for name in list(dict.fromkeys([*numbers, *others]))}
         )

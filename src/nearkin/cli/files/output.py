@@ -9,10 +9,10 @@ import json
 import os
 import sys
 from collections.abc import Container, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack
 from itertools import chain
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from nearkin.cli.common import UserError, is_watched, say
-from nearkin.cli.files.inputs import is_standard_output
+from nearkin.cli.files.inputs import ending, is_standard_output
 from nearkin.messages import show_progress
 from nearkin.rows.streams import RowStream
 from nearkin.storage.files import (
@@ -34,6 +34,7 @@ from nearkin.storage.files import (
 
 _TEXTS = (".csv", ".tsv", ".jsonl", ".ndjson")
 TABLES = (*_TEXTS, *(f"{text}.gz" for text in _TEXTS), ".parquet", ".feather", ".arrow")
+TABLES_AND_ARRAYS = (*TABLES, ".npy")
 _DELIMITED = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 # Endings of files that can have a column of vectors.
 WITH_VECTORS = {".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz", ".parquet", ".feather", ".arrow"}
@@ -41,12 +42,6 @@ WITH_VECTORS = {".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz", ".parquet", ".fe
 _SHOWN = 20
 # What makes quotes necessary in a cell.
 _SPECIAL = '[,"\\n\\r\\t]'
-
-
-def ending(path: Path) -> str:
-    """Suffix of a file name that says its format, such as ".csv" or ".csv.gz"."""
-    suffix = path.suffix.lower()
-    return Path(path.stem).suffix.lower() + suffix if suffix == ".gz" else suffix
 
 
 def check_target(path: Path, suffixes: Iterable[str], *, force: bool) -> None:
@@ -110,66 +105,52 @@ class Output:
     ) -> None:
         """Write record batches, to a file whole or not at all; ``n_rows`` is for a progress bar."""
         if self.path is None:
-            self._print_batches(iter(batches))
+            if not self.as_json and sys.stdout.isatty() and not self._in_full:
+                _print_preview(batches)
+                return
+            for text in _format(batches, ".jsonl" if self.as_json else ".csv", self._quote):
+                _emit(text)
             return
         shown = verbose and is_watched()
         with whole_file(self.path) as unfinished:
             batches = show_progress(batches, "writing", shown=shown, total=n_rows, amount=len)
             _write_file(unfinished, ending(self.path), batches, self._quote)
 
-    def _print_batches(self, batches: Iterator[Any]) -> None:
-        """Write batches to standard output."""
-        if not self.as_json and sys.stdout.isatty() and not self._in_full:
-            _print_preview(batches)
-            return
-        for number, batch in enumerate(batches):
-            plain = () if self.as_json else (",", not number, self._quote)
-            _emit(_format_csv(batch, *plain) if plain else _format_json_lines(batch))
-
 
 def _write_file(path: Path, suffix: str, batches: Iterator[Any], quote: bool) -> None:
     """Write batches to a file in the format of the suffix."""
     if suffix in (".parquet", ".feather", ".arrow"):
+        from pyarrow.parquet import ParquetWriter
+
         first = next(batches)
-        with _arrow_writer(path, suffix, first.schema) as writer:
+        with ExitStack() as stack:
+            if suffix == ".parquet":
+                # Numbers that differ from row to row: a dictionary of them would not help.
+                repeated = [f.name for f in first.schema if pa.types.is_string(f.type)]
+                writer = ParquetWriter(path, first.schema, use_dictionary=repeated)
+            else:
+                opened = stack.enter_context(pa.OSFile(str(path), "wb"))
+                writer = pa.ipc.new_file(opened, first.schema)
+            stack.enter_context(writer)
             for batch in chain([first], batches):
                 writer.write_batch(batch)
         return
-    text = suffix.removesuffix(".gz")
-    delimiter = "\t" if text == ".tsv" else ","
-    with open(path, "wb") as plain, _compress(plain, suffix) as file:
-        for number, batch in enumerate(batches):
-            is_json = text in (".jsonl", ".ndjson")
-            file.write(
-                _format_json_lines(batch)
-                if is_json
-                else _format_csv(batch, delimiter, not number, quote)
-            )
+    with open(path, "wb") as plain, ExitStack() as stack:
+        file: Any = plain
+        if suffix.endswith(".gz"):  # without a name and a date: the same each time
+            zipped = gzip.GzipFile(filename="", mode="wb", fileobj=plain, mtime=0)
+            file = stack.enter_context(zipped)
+        file.writelines(_format(batches, suffix.removesuffix(".gz"), quote))
 
 
-@contextmanager
-def _compress(file: IO[bytes], suffix: str) -> Iterator[IO[bytes]]:
-    """Compress what is written to a file, if the suffix ends in .gz; without a date."""
-    if not suffix.endswith(".gz"):
-        yield file
-        return
-    with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as zipped:
-        yield zipped  # type: ignore[misc]
-
-
-@contextmanager
-def _arrow_writer(path: Path, suffix: str, schema: Any) -> Iterator[Any]:
-    """Writer of record batches to a Parquet or Feather file."""
-    from pyarrow.parquet import ParquetWriter
-
-    if suffix == ".parquet":
-        # Numbers that differ from row to row: a dictionary of them would not help.
-        repeated = [f.name for f in schema if pa.types.is_string(f.type)]
-        with ParquetWriter(path, schema, use_dictionary=repeated) as writer:
-            yield writer
-        return
-    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, schema) as writer:
-        yield writer
+def _format(batches: Iterable[Any], form: str, quote: bool) -> Iterator[bytes]:
+    """Text of each batch: JSON lines, TSV or CSV, with the column names before the first."""
+    for number, batch in enumerate(batches):
+        if form in (".jsonl", ".ndjson"):
+            lines = (json.dumps(row, ensure_ascii=False, default=str) for row in batch.to_pylist())
+            yield "".join(f"{line}\n" for line in lines).encode()
+        else:
+            yield _format_csv(batch, "\t" if form == ".tsv" else ",", not number, quote)
 
 
 def _emit(data: bytes) -> None:
@@ -223,40 +204,27 @@ def _to_plain_columns(batch: Any, quote: bool) -> Any:
     return pa.record_batch(columns, names=batch.schema.names)
 
 
-def _format_json_lines(batch: Any) -> bytes:
-    """A batch as JSON lines."""
-    lines = (json.dumps(row, ensure_ascii=False, default=str) for row in batch.to_pylist())
-    return "".join(f"{line}\n" for line in lines).encode()
-
-
-def _print_preview(batches: Iterator[Any]) -> None:
-    """Print the first rows as a table for people."""
+def _print_preview(batches: Iterable[Any]) -> None:
     from rich.console import Console
     from rich.table import Table
 
     rows: list[dict[str, Any]] = []
-    table = None
+    names: list[str] = []
     n_rows = 0
     for batch in batches:
-        if table is None:
-            table = Table(*batch.schema.names[:12])
+        names = batch.schema.names[:12]
         rows += batch.slice(0, max(0, _SHOWN - len(rows))).to_pylist()
         n_rows += len(batch)
-    if table is None:
-        return
+    table = Table(*names)
     for row in rows:
-        table.add_row(*(_format_cell(value) for value in list(row.values())[:12]))
+        cells = ("" if row[name] is None else row[name] for name in names)
+        table.add_row(*(f"{c:.4g}" if isinstance(c, float) else str(c) for c in cells))
     Console().print(table)
     if n_rows > len(rows) or (rows and len(rows[0]) > 12):
         say(
             f"the first {len(rows)} of {n_rows} rows, and 12 columns at most; -o FILE or a pipe "
             "gives all"
         )
-
-
-def _format_cell(value: Any) -> str:
-    """Text of a cell in the preview."""
-    return f"{value:.4g}" if isinstance(value, float) else "" if value is None else str(value)
 
 
 # Rows of a batch that goes to an output.
@@ -295,7 +263,6 @@ def table_of(columns: Mapping[str, Any]) -> Iterator[Any]:
 
 
 def _carried_columns(block: Any) -> dict[str, Any]:
-    """Carried columns of a block, by name."""
     if block.carried is None:
         return {}
     return dict(zip(block.carried.schema.names, block.carried.columns, strict=True))

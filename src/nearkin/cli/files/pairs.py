@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,11 +16,16 @@ from numpy.typing import NDArray
 
 from nearkin._types import Floats, Ints, Mask
 from nearkin.cli.common import UserError, quote_names, say
-from nearkin.cli.files.inputs import FORMS, DelimitedFile, Input, find_input, read_json_lines
+from nearkin.cli.files.inputs import (
+    Input,
+    find_input,
+    find_json_line,
+    open_input,
+    read_json_lines,
+)
 from nearkin.errors import counted
 from nearkin.pairs.answers import UNNAMED, Answers
 from nearkin.pairs.pairs import ANSWERS, EXPECTED, Pairs, normalise_answer
-from nearkin.rows.parquet import explain_unreadable
 from nearkin.storage.files import unquote_formula
 
 if TYPE_CHECKING:
@@ -35,20 +40,36 @@ _FORMS = ("csv", "tsv", "jsonl", "parquet", "feather")
 _SOME_ROWS = 2**13
 
 
-class _Places:
-    """Positions of pairs in a file, put into words when asked for: there may be millions."""
+@dataclass(frozen=True)
+class _Lines:
+    """A file of pairs or triplets: cells of its rows by column, and where in it a row is."""
 
-    def __init__(self, word: str) -> None:
-        self._word = word
-        self._numbers = array("q")
+    file: str
+    cells: Iterator[dict[str, Any]]
+    where: Callable[[int], str]
 
-    def add(self, number: int) -> str:
-        """Append a line or row number; its description."""
-        self._numbers.append(number)
-        return self[-1]
+    def error(self, row: int, column: str, what: str) -> UserError:
+        """Error that says what is wrong with a cell."""
+        return UserError(f"{self.where(row)}, column {column!r} of {self.file} {what}.")
 
-    def __getitem__(self, pair: int) -> str:
-        return f"{self._word} {self._numbers[pair]}"
+    def text(self, row: int, cells: dict[str, Any], column: str) -> str:
+        """Text of a cell; an error if it is empty."""
+        if cells.get(column) in (None, ""):
+            raise self.error(row, column, "is empty")
+        return str(cells[column])
+
+    def weight(self, row: int, cells: dict[str, Any]) -> float:
+        """Weight of a pair, 1 if the cell is empty."""
+        cell = cells.get("weight")
+        if cell is None or cell == "":
+            return 1.0
+        try:
+            weight = float(cell.replace(",", ".") if isinstance(cell, str) else cell)
+        except (TypeError, ValueError, OverflowError):
+            weight = np.nan
+        if not 0 < weight < np.inf:
+            raise self.error(row, "weight", f"is {cell!r}: it must be above 0")
+        return weight
 
 
 @dataclass(frozen=True)
@@ -144,136 +165,111 @@ def read_pairs(
     after the table's. Pairs of rows that the table leaves out are dropped. ``needs_answers``
     requires a column "same".
     """
-    given = find_input(path, role, forms=_FORMS)
-    file = given.name
-    wheres = _Places("line" if given.form in ("csv", "tsv", "jsonl") else "row")
+    wanted = ("left", "right", "same") if needs_answers else ("left", "right")
+    lines = _open_lines(path, role, wanted, delimiter)
+    file = lines.file
     known: dict[str, str] = {}  # of many pairs, the same few names
     left: list[str] = []
     right: list[str] = []
     same: list[bool | None] = []
     weight: list[float] = []
     by: list[str] = []
-    wanted = ("left", "right", "same") if needs_answers else ("left", "right")
-    for number, cells in _iterate_lines(given, wanted, delimiter):
-        where = wheres.add(number)
+    for row, cells in enumerate(lines.cells):
         for name, into in (("left", left), ("right", right)):
-            plain = _require_cell(cells, name, where, file)
+            plain = lines.text(row, cells, name)
             into.append(known.setdefault(plain, plain))
         said = normalise_answer(cells.get("same"))
         if said not in ANSWERS:
-            raise UserError(
-                f"{where}, column 'same' of {file} is {cells['same']!r}: it must be {EXPECTED}."
-            )
+            raise lines.error(row, "same", f"is {cells['same']!r}: it must be {EXPECTED}")
         same.append(ANSWERS[said])
-        weight.append(_read_weight(cells.get("weight"), where, file))
+        weight.append(lines.weight(row, cells))
         column = next((name for name in _BY if name in cells), None)
         who = None if column is None else cells[column]
         by.append("" if who is None else str(who).strip())
     if not left:
         raise UserError(f"{file} has no pairs.")
     if others is None:
-        ends = _row_numbers({"left": left, "right": right}, table, file, wheres)
+        ends = _row_numbers({"left": left, "right": right}, table, lines)
     else:
-        first = _row_numbers({"left": left}, table, file, wheres)
-        second = _row_numbers({"right": right}, others, file, wheres)
+        first = _row_numbers({"left": left}, table, lines)
+        second = _row_numbers({"right": right}, others, lines)
         ends = np.hstack([first, table.n_rows + second])
     itself = (ends[:, 0] == ends[:, 1]) & np.array([answer is False for answer in same])
     if itself.any():
         row = int(itself.argmax())
-        raise UserError(f"{wheres[row]} of {file} says that {left[row]!r} differs from itself.")
-    named = [name or UNNAMED for name in by] if any(by) else None
-    found, places = PairFile(left, right, ends, same, weight, named), table.places()
-    return found if places is None else _drop_absent_rows(found, places, file)
+        raise UserError(
+            f"{lines.where(row)} of {file} says that {left[row]!r} differs from itself."
+        )
+    is_named, by = any(by), [name or UNNAMED for name in by]
+    ends, kept = _drop_absent_rows(ends, table, file, "pair")
+    if len(kept) < len(left):
+        some: Any = ([column[i] for i in kept] for column in (left, right, same, weight, by))
+        left, right, same, weight, by = some
+    return PairFile(left, right, ends, same, weight, by if is_named else None)
 
 
 def read_triplets_of(table: NamedRows, path: Path, *, delimiter: str | None = None) -> Pairs:
     """Read a file of triplets of a table's rows, without those of rows that it leaves out."""
-    given = find_input(path, "--triplets", forms=_FORMS)
-    file = given.name
-    wheres = _Places("line" if given.form in ("csv", "tsv", "jsonl") else "row")
+    lines = _open_lines(path, "--triplets", _TRIPLET, delimiter)
+    file = lines.file
     columns: dict[str, list[str]] = {name: [] for name in _TRIPLET}
     weight: list[float] = []
-    for number, cells in _iterate_lines(given, _TRIPLET, delimiter):
-        where = wheres.add(number)
+    for row, cells in enumerate(lines.cells):
         for name, into in columns.items():
-            into.append(_require_cell(cells, name, where, file))
-        weight.append(_read_weight(cells.get("weight"), where, file))
+            into.append(lines.text(row, cells, name))
+        weight.append(lines.weight(row, cells))
     if not weight:
         raise UserError(f"{file} has no triplets.")
-    rows = _row_numbers(columns, table, file, wheres)
+    rows = _row_numbers(columns, table, lines)
     a, b, c = rows.T
     repeated = (a == b) | (a == c) | (b == c)
     if repeated.any():
-        where = wheres[int(repeated.argmax())]
+        where = lines.where(int(repeated.argmax()))
         raise UserError(f"{where} of {file} names a row twice: a triplet is of three.")
+    rows, kept = _drop_absent_rows(rows, table, file, "triplet")
+    return Pairs(closer=rows, closer_weight=np.array(weight)[kept], n_rows=table.n_rows)
+
+
+def _drop_absent_rows(
+    rows: NDArray[np.int64], table: NamedRows, file: str, kind: str
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Pairs or triplets without those of rows that the table leaves out, and which these are."""
     places = table.places()
     rows = rows if places is None else places[rows]
-    kept = (rows >= 0).all(axis=1)
-    if not kept.any():
-        raise UserError(f"{file}: all triplets name rows that are left out.")
-    if not kept.all():
-        lost = counted(int((~kept).sum()), "triplet")
-        say(f"note: {file} has {lost} of rows that are left out")
-    return Pairs(closer=rows[kept], closer_weight=np.array(weight)[kept], n_rows=table.n_rows)
+    kept = np.flatnonzero((rows >= 0).all(axis=1))
+    if not len(kept):
+        raise UserError(f"{file}: all {kind}s name rows that are left out.")
+    if len(kept) < len(rows):
+        lost, left = counted(len(rows) - len(kept), kind), counted(len(kept), kind)
+        say(f"note: {file} has {lost} of rows that are left out; this leaves {left}")
+    return rows[kept], kept
 
 
-def _drop_absent_rows(found: PairFile, places: NDArray[np.int64], file: str) -> PairFile:
-    """Pairs without those of rows that are left out, by the new row numbers ``places``."""
-    ends = places[found.ends]
-    kept = np.flatnonzero((ends >= 0).all(axis=1)).tolist()
-    n_lost = len(ends) - len(kept)
-    if not kept:
-        raise UserError(f"{file}: all pairs name rows that are left out.")
-    if n_lost:
-        say(
-            f"note: {file} has {counted(n_lost, 'pair')} of rows that are left out; this leaves "
-            f"{counted(len(kept), 'pair')}"
-        )
-    return PairFile(
-        [found.left[i] for i in kept],
-        [found.right[i] for i in kept],
-        ends[kept],
-        [found.same[i] for i in kept],
-        [found.weight[i] for i in kept],
-        None if found.by is None else [found.by[i] for i in kept],
-    )
-
-
-def _iterate_lines(
-    given: Input, needed: tuple[str, ...], delimiter: str | None
-) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Iterate over line or row number of each pair, and its cells by column."""
-    if given.form in ("csv", "tsv"):
+def _open_lines(path: Path, role: str, needed: tuple[str, ...], delimiter: str | None) -> _Lines:
+    """Open a file of pairs or triplets, which must have the needed columns."""
+    given = find_input(path, role, forms=_FORMS)
+    if given.form == "jsonl":  # whose lines may have columns of their own
+        return _Lines(given.name, _iterate_objects(given, needed), partial(find_json_line, given))
+    if delimiter is not None and given.form in ("csv", "tsv"):
         with given.open() as opened:  # the data may be separated by another sign
-            fits = delimiter is not None and delimiter.encode() in opened.readline()
-        file = DelimitedFile(given, delimiter if fits else None)
-        _check_columns(file.columns, needed, given.name)
-        for row, line, cells in file.lines():
-            if len(cells) != len(file.columns):
-                raise UserError(
-                    f"line {line} of {given.name} has {len(cells)} cells, but the header has "
-                    f"{len(file.columns)}."
-                )
-            if row >= 0:
-                yield line, dict(zip(file.columns, cells, strict=True))
-        return
-    if given.form == "jsonl":
-        for line, found in read_json_lines(given):
-            _check_columns(found, needed, f"line {line} of {given.name}")
-            yield line, found
-        return
-    import pyarrow.feather
-    import pyarrow.parquet
+            delimiter = delimiter if delimiter.encode() in opened.readline() else None
+    source = open_input(given, delimiter)
+    _check_columns(source.kinds, needed, source.file)
+    wanted = dict.fromkeys(c for c in (*needed, "same", "weight", *_BY) if c in source.kinds)
+    cells = (
+        row
+        for batch in source.batches([], [*wanted])
+        for start in range(0, len(batch), _SOME_ROWS)
+        for row in batch.slice(start, _SOME_ROWS).to_pylist()
+    )
+    return _Lines(source.file, cells, source.where)
 
-    is_feather = given.form == "feather"
-    read = pyarrow.feather.read_table if is_feather else pyarrow.parquet.read_table
-    with explain_unreadable(FORMS[given.form], given.name):
-        table = read(given.path)
-        table.validate(full=True)
-    _check_columns(table.column_names, needed, given.name)
-    wanted = dict.fromkeys(c for c in (*needed, "same", "weight", *_BY) if c in table.column_names)
-    batches = table.select([*wanted]).to_batches(max_chunksize=_SOME_ROWS)
-    yield from enumerate(chain.from_iterable(batch.to_pylist() for batch in batches))
+
+def _iterate_objects(given: Input, needed: tuple[str, ...]) -> Iterator[dict[str, Any]]:
+    """Objects of JSON lines, each with the needed names."""
+    for line, found in read_json_lines(given):
+        _check_columns(found, needed, f"line {line} of {given.name}")
+        yield found
 
 
 def _check_columns(columns: Any, needed: tuple[str, ...], where: Any) -> None:
@@ -295,53 +291,33 @@ def _check_columns(columns: Any, needed: tuple[str, ...], where: Any) -> None:
     )
 
 
-def _require_cell(cells: dict[str, Any], name: str, where: str, file: str) -> str:
-    """Text of a cell; an error if it is empty."""
-    if cells.get(name) in (None, ""):
-        raise UserError(f"{where}, column {name!r} of {file} is empty.")
-    return str(cells[name])
-
-
-def _read_weight(cell: Any, where: str, file: str) -> float:
-    """Weight of a pair, 1 if the cell is empty."""
-    if cell is None or cell == "":
-        return 1.0
-    try:
-        weight = float(cell.replace(",", ".") if isinstance(cell, str) else cell)
-    except (TypeError, ValueError, OverflowError):
-        weight = np.nan
-    if not 0 < weight < np.inf:
-        raise UserError(f"{where}, column 'weight' of {file} is {cell!r}: it must be above 0.")
-    return weight
-
-
 def _row_numbers(
-    columns: dict[str, list[str]], table: NamedRows, file: str, wheres: _Places
+    columns: dict[str, list[str]], table: NamedRows, lines: _Lines
 ) -> NDArray[np.int64]:
     """Row numbers (k, n_columns) of the rows that columns name, by id if the table has ids."""
     ids, n_rows = table.ids_of_file(), table.n_rows_of_file
     if ids is not None:
-        return _find_ids(columns, ids, file, table.file, wheres)
+        return _find_ids(columns, ids, table.file, lines)
     ends = np.empty((len(next(iter(columns.values()))), len(columns)), dtype=np.int64)
     for j, (name, cells) in enumerate(columns.items()):
         for row, cell in enumerate(cells):
             try:
                 ends[row, j] = int(cell)
             except (ValueError, OverflowError):
-                raise UserError(
-                    f"{wheres[row]}, column {name!r} of {file} is {cell!r}, not a row number; if "
-                    "pairs name ids, say with --id which column of the data has them."
+                raise lines.error(
+                    row,
+                    name,
+                    f"is {cell!r}, not a row number; if pairs name ids, say with --id which column "
+                    "of the data has them",
                 ) from None
             if not 0 <= ends[row, j] < n_rows:
-                raise UserError(
-                    f"{wheres[row]}, column {name!r} of {file} is {cell}, but {table.file} has "
-                    f"rows 0 to {n_rows - 1}."
-                )
+                what = f"is {cell}, but {table.file} has rows 0 to {n_rows - 1}"
+                raise lines.error(row, name, what)
     return ends
 
 
 def _find_ids(
-    columns: dict[str, list[str]], ids: Any, file: str, rows_of: str, wheres: _Places
+    columns: dict[str, list[str]], ids: Any, rows_of: str, lines: _Lines
 ) -> NDArray[np.int64]:
     """Row numbers (k, n_columns) of the rows with these ids; an error if one is unknown."""
     names = list(chain.from_iterable(columns.values()))
@@ -355,9 +331,9 @@ def _find_ids(
         unknown = pc.unique(named.filter(absent)).to_pylist()
         column, row = divmod(pc.index(absent, True).as_py(), len(next(iter(columns.values()))))
         raise UserError(
-            f"{len(unknown)} ids in {file} are not in {rows_of}: "
+            f"{len(unknown)} ids in {lines.file} are not in {rows_of}: "
             + ", ".join(map(repr, unknown[:5]))
             + (", ..." if len(unknown) > 5 else ".")
-            + f" The first is in {wheres[row]}, column {list(columns)[column]!r}."
+            + f" The first is in {lines.where(row)}, column {list(columns)[column]!r}."
         )
     return np.asarray(found.to_numpy().astype(np.int64).reshape(len(columns), -1).T)

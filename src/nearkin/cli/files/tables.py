@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -13,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from nearkin._types import Floats, Ints
@@ -32,19 +30,14 @@ from nearkin.cli.files.columns import (
     Kinds,
     Unseen,
     check_agreement,
-    features_of_columns,
-    features_of_matrix,
-    features_of_model,
-    features_of_table,
-    features_of_vectors,
+    choose_features,
     fit_encoder,
     has_words,
     match_columns,
+    open_features,
     pick_columns,
     read_texts,
     refuse_missing_policy,
-    refuse_others,
-    refuse_twice,
     say_kinds,
     stated_kinds,
 )
@@ -147,7 +140,7 @@ class _RowCompletion:
     model: Any
 
     def rows(
-        self, policy: str | None, layout: list[Feature] | None, along: list[str]
+        self, policy: str | None, layout: list[Feature], along: list[str]
     ) -> tuple[RowStream, NDArray[np.int64], Floats | None]:
         """Stream of complete rows, numbers of rows left out, and fill values (d,) or None.
 
@@ -156,35 +149,51 @@ class _RowCompletion:
         nobody = np.empty(0, dtype=np.int64)
         if policy is None and self.model is not None and self.model.fill is not None:
             policy = "fill"
-        if policy in (None, "error") and self.source.direct is not None:
-            direct = _open_directly(self.source.direct, layout, along)
-            if direct is not None:
-                return self._report_all_missing(direct), nobody, None
+        if policy in (None, "error") and (direct := self._open_directly(layout, along)) is not None:
+            return direct, nobody, None
         missing, file = self._count_missing(), self.source.file
         if missing.n_rows == 0:
             raise UserError(f"{file} has no rows.")
-        if policy == "drop":
-            return self._drop_incomplete(missing), missing.rows, None
-        fill = None
+        left_out, fill = nobody, None
         if policy == "fill":
             fill = self._fill_values(missing)
-            if missing.counts:
-                of = "the medians of the columns"
-                of = of if self.model is None else f"what {self.model.file} remembers"
-                say(f"note: {missing.describe(file)}: filled with {of}")
+            done = "filled with the medians of the columns"
+            if self.model is not None:
+                done = f"filled with what {self.model.file} remembers"
+        elif policy == "drop":
+            left_out = missing.rows
+            n_left = missing.n_rows - len(left_out)
+            if n_left == 0:
+                raise UserError(f"{missing.describe(file)}: none is left.")
+            done = f"left out, which leaves {counted(n_left, 'row')}"
         elif missing.counts:
             raise self._missing_error(missing)
+        if missing.counts:
+            say(f"note: {missing.describe(file)}: {done}")
 
         def read(wanted: NDArray[np.int64] | None) -> Iterator[Block]:
-            """Blocks of rows, with missing cells filled."""
-            start = 0
+            start = number = 0
             for rows, carried in self.features.read(None):
+                first, last = np.searchsorted(left_out, [number, number + len(rows)])
+                there = np.delete(np.arange(len(rows)), left_out[first:last] - number)
+                number += len(rows)
+                if len(there) < len(rows):
+                    rows = rows[there]
+                    carried = None if carried is None else carried.take(pa.array(there))
                 if fill is not None and np.isnan(rows).any():
                     rows = np.where(np.isnan(rows), fill.astype(rows.dtype), rows)
                 yield Block(start, rows, carried)
                 start += len(rows)
 
-        return self._stream(read, missing.n_rows), nobody, fill
+        stream = RowStream(
+            read,
+            n_rows=missing.n_rows - len(left_out),
+            n_columns=len(self.features.columns),
+            dtype=self.features.dtype,
+            names=self.features.names,
+            source=file,
+        )
+        return stream, left_out, fill
 
     def _count_missing(self) -> Missing:
         """Count missing cells; values unknown to the model are reported."""
@@ -202,47 +211,24 @@ class _RowCompletion:
             )
         return missing
 
-    def _drop_incomplete(self, missing: Missing) -> RowStream:
-        """Stream of the rows without missing cells."""
-        n_left = missing.n_rows - len(missing.rows)
-        if n_left == 0:
-            raise UserError(f"{missing.describe(self.source.file)}: none is left.")
-        if missing.counts:
-            leaves = f"left out, which leaves {counted(n_left, 'row')}"
-            say(f"note: {missing.describe(self.source.file)}: {leaves}")
+    def _open_directly(self, layout: list[Feature], along: list[str]) -> RowStream | None:
+        """The rows by :func:`nearkin.open_rows`; None where that cannot read them.
+
+        An error about one missing cell reports all of them.
+        """
+        given = self.source.direct
+        if given is None or any(feature.value is not None for feature in layout):
+            return None
+        with _name_pipes(given):
+            if self.source.matrix is not None:
+                direct = open_npy(given.path)
+            else:
+                columns = [feature.column for feature in layout]
+                direct = open_stream(given.path, columns=columns, carry=along)
 
         def read(wanted: NDArray[np.int64] | None) -> Iterator[Block]:
-            """Blocks of complete rows."""
-            start = number = 0
-            for rows, carried in self.features.read(None):
-                first, last = np.searchsorted(missing.rows, [number, number + len(rows)])
-                kept = np.ones(len(rows), dtype=bool)
-                kept[missing.rows[first:last] - number] = False
-                number += len(rows)
-                along = None if carried is None else carried.filter(pa.array(kept))
-                yield Block(start, rows[kept], along)
-                start += int(kept.sum())
-
-        return self._stream(read, n_left)
-
-    def _stream(self, read: Any, n_rows: int) -> RowStream:
-        """Stream of features that a function reads."""
-        return RowStream(
-            read,
-            n_rows=n_rows,
-            n_columns=len(self.features.columns),
-            dtype=self.features.dtype,
-            names=self.features.names,
-            source=self.source.file,
-        )
-
-    def _report_all_missing(self, direct: RowStream) -> RowStream:
-        """The stream, such that an error about one missing cell reports all of them."""
-
-        def read(wanted: NDArray[np.int64] | None) -> Iterator[Block]:
-            """Blocks of the stream."""
             try:
-                with _name_pipes(self.source.direct):
+                with _name_pipes(given):
                     yield from direct.blocks(wanted)
             except ValueError:
                 blocks = self.features.blocks()
@@ -280,7 +266,6 @@ class _RowCompletion:
         return found
 
     def _missing_error(self, missing: Missing) -> MissingCellsError:
-        """Error for missing cells without a policy."""
         fill = "To fill them, the model must be fitted with --missing fill"
         if self.model is None:
             fill = "--missing fill puts the median of the column there"
@@ -291,25 +276,13 @@ class _RowCompletion:
         )
 
 
-def _open_directly(
-    given: Input, layout: list[Feature] | None, along: list[str]
-) -> RowStream | None:
-    """Stream of an input by :func:`nearkin.open_rows`; None if features need encoding."""
-    with _name_pipes(given):
-        if layout is None:
-            return open_npy(given.path)
-        if any(feature.value is not None for feature in layout):
-            return None
-        return open_stream(given.path, columns=[f.column for f in layout], carry=along)
-
-
 @contextmanager
-def _name_pipes(given: Input | None) -> Iterator[None]:
+def _name_pipes(given: Input) -> Iterator[None]:
     """Replace the path of a pipe's copy in errors by the pipe's name."""
     try:
         yield
     except (ValueError, TypeError) as error:
-        if given is None or str(given.path) == given.name:
+        if str(given.path) == given.name:
             raise
         raise UserError(str(error).replace(str(given.path), given.name)) from error
 
@@ -321,18 +294,14 @@ _WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,14})(\.0*)?")
 
 
 @dataclass(frozen=True)
-class NamedRows(ABC):
+class NamedRows:
     """An open file with a name or number for each row; ``file`` is its name for messages."""
 
     file: str
+    n_rows: int  # without those left out
     _source: Source
     _id_column: str | None
     _left_out: NDArray[np.int64]
-
-    @property
-    @abstractmethod
-    def n_rows(self) -> int:
-        """Number of rows, without those left out."""
 
     def values(self, column: str, option: str, *, of_file: bool = False) -> Any:
         """Values of a column as an array of pyarrow, with those of rows left out if ``of_file``."""
@@ -342,7 +311,6 @@ class NamedRows(ABC):
         return values if of_file else self._drop_left_out(values)
 
     def _drop_left_out(self, values: Any) -> Any:
-        """Values without those of rows left out."""
         return values.take(pa.array(self.numbers())) if len(self._left_out) else values
 
     @property
@@ -408,7 +376,6 @@ class NamedRows(ABC):
         return self._read_cells(names)
 
     def _read_cells(self, names: Sequence[str]) -> Any:
-        """Columns as a table of pyarrow."""
         batches = list(self._source.batches([], names)) if names else []
         return self._drop_left_out(pa.Table.from_batches(batches)) if batches else pa.table({})
 
@@ -477,10 +444,6 @@ def refuse_unknown(column: str, source: Source, option: str) -> None:
         raise UserError(f"{option} {column}: no such column in {source.file}; {there}")
 
 
-# Columns that one column of text may become.
-_MOST_CATEGORIES = 1000
-
-
 @dataclass(frozen=True)
 class Table(NamedRows):
     """An open file as a stream of features, with its other columns."""
@@ -496,11 +459,6 @@ class Table(NamedRows):
     fill: Floats | None
     # What makes numbers of the columns, where words are among them: a TableEncoder.
     encoder: Any
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows, without those left out."""
-        return len(self.rows)
 
     def columns_beside(self, numbers: NDArray[np.integer]) -> Any:
         """Columns beside features, ids and vectors, of rows ``numbers`` (increasing), read once."""
@@ -567,96 +525,42 @@ def open_table(
     along = list(source.kinds)
     if carry is not None:
         along = match_columns(carry, source.kinds, "--carry", source.file)
-    layout: list[Feature] | None = None
+    layout: list[Feature] = []
     encoder = None if model is None else model.table
     if source.matrix is not None:
         if choice.columns or choice.exclude or choice.one_hot:
             raise UserError(
                 f"{source.file} is an array without names: columns cannot be chosen from it."
             )
-        features = features_of_matrix(source, along)
     else:
         others = {*source.aside, *aside, *(c for c in (choice.id_column, labels) if c is not None)}
         if carry is not None:
             others |= set(along)
-        layout, of_words = _choose_features(
+        layout, of_words = choose_features(
             source, choice, others, labels, model, words=words, encoded=encoded
         )
         if of_words:
-            if encoder is None:
-                encoder = fit_encoder(source, [one.column for one in layout], choice)
             refuse_missing_policy(choice)
+            encoder = encoder or fit_encoder(source, [one.column for one in layout], choice)
             source = replace(source, direct=None)  # which reads numbers only
-            features = features_of_table(source, encoder, along)
-        elif len(layout) == 1 and source.kinds[layout[0].column] == "vector":
-            features = features_of_vectors(source, layout[0].column, along)
-        else:
-            features = features_of_columns(source, layout, along)
+    features = open_features(source, layout, encoder, along)
     if model is not None:
         model.check_width(len(features.columns), source.file)
     completing = _RowCompletion(source, features, model)
     rows, left_out, fill = completing.rows(choice.missing, layout, along)
     return Table(
         source.file,
+        len(rows),
         source,
         choice.id_column,
         left_out,
         rows=rows,
         names=features.names,
         vector=features.vector,
-        columns={feature.column for feature in layout or ()},
+        columns={feature.column for feature in layout},
         fill=fill,
         encoder=encoder,
     )
-
-
-def _choose_features(
-    source: Source,
-    choice: Choice,
-    others: set[str],
-    labels: str | None,
-    model: Any,
-    *,
-    words: bool,
-    encoded: bool,
-) -> tuple[list[Feature], bool]:
-    """The features of a table, and whether they are encoded from words."""
-    if model is not None and model.table is not None:
-        layout = [Feature(name, name) for name in model.table.columns_ if name in source.kinds]
-        check_agreement(layout, source.kinds, choice, source.file, model.file)
-        return layout, True
-    if model is not None and model.names is not None:
-        layout = features_of_model(model.names, source.kinds, source.file, model.file)
-        check_agreement(layout, source.kinds, choice, source.file, model.file)
-        return layout, False
-    if model is not None and not choice.columns and source.kinds.get(model.vector) == "vector":
-        return [Feature(model.vector, model.vector)], False
-    numeric, one_hot = pick_columns(source.kinds, choice, others, labels, source.file)
-    has = encoded or has_words(source.kinds, numeric) or choice.states_kinds
-    if words and model is None and has:
-        columns = [name for name in source.kinds if name in {*numeric, *one_hot}]
-        return [Feature(name, name) for name in columns], True
-    refuse_others(source.kinds, numeric, source.file)
-    layout = [Feature(name, name) for name in numeric]
-    for column in one_hot:
-        if source.kinds[column] == "vector":
-            raise UserError(f"--one-hot {column}: the column holds vectors.")
-        layout += [Feature(f"{column}={v}", column, v) for v in _list_distinct(source, column)]
-    refuse_twice([feature.name for feature in layout], source.file)
-    return layout, False
-
-
-def _list_distinct(source: Source, column: str) -> list[str]:
-    """All texts of a column, sorted; an error if they are too many for indicators."""
-    values: set[Any] = set()
-    for batch in source.batches([], [column]):
-        values |= set(pc.unique(read_texts(batch.column(column))).to_pylist())
-        if len(values) > _MOST_CATEGORIES:
-            raise UserError(
-                f"--one-hot {column}: the column of {source.file} has more than {_MOST_CATEGORIES} "
-                "values, each of which would be a column. Is it an id?"
-            )
-    return sorted(values - {None})
 
 
 @dataclass(frozen=True)
@@ -667,21 +571,9 @@ class RecordTable(NamedRows):
     cells: Any
 
     @property
-    def n_rows(self) -> int:
-        """Number of records."""
-        return len(self.cells)
-
-    @property
     def compared(self) -> list[str]:
         """Names of the columns to compare."""
         return list(self.cells.column_names)
-
-    def column_of_ids(self) -> str | None:
-        """Name of a column that seems to hold unique ids, or None."""
-        for name in filter(recognise_id_name, self._source.kinds):
-            if len(self.values(name, "--id").unique().drop_null()) == self.n_rows:
-                return name
-        return None
 
     def one_of_each(self, labels: Ints) -> dict[str, Any]:
         """One record for each group: the most frequent cell of each column.
@@ -744,9 +636,12 @@ def open_records(
         )
     nobody = np.empty(0, dtype=np.int64)
     cells = pa.Table.from_batches(batches)
-    records = RecordTable(source.file, source, choice.id_column, nobody, cells=cells)
-    if choice.id_column is None and (name := records.column_of_ids()):
-        say(f"note: records of {source.file} go by their row numbers; --id {name} names them.")
+    records = RecordTable(source.file, len(cells), source, choice.id_column, nobody, cells)
+    known = () if choice.id_column else filter(recognise_id_name, source.kinds)
+    for name in known:
+        if len(records.values(name, "--id").unique().drop_null()) == records.n_rows:
+            say(f"note: records of {source.file} go by their row numbers; --id {name} names them.")
+            break
     return records
 
 
@@ -761,7 +656,9 @@ def open_records_of(
 def columns_to_compare(records: RecordTable, choice: Choice) -> list[Column]:
     """Columns of records with their kinds, stated by the user or recognised and reported."""
     stated = stated_kinds(choice, records.compared, records.file)
-    return _say_kinds_of(comparisons.columns_given(records.cells, stated, choice.dates))
+    columns = comparisons.columns_given(records.cells, stated, choice.dates)
+    say_kinds({column.name: column.kind for column in columns})
+    return columns
 
 
 def columns_in_common(left: RecordTable, right: RecordTable, choice: Choice) -> list[list[Column]]:
@@ -770,7 +667,8 @@ def columns_in_common(left: RecordTable, right: RecordTable, choice: Choice) -> 
     stated = stated_kinds(choice, both, f"{left.file} or {right.file}")
     one, other = (records.cells.select(both) for records in (left, right))
     first, second = comparisons.columns_of_both(one, other, stated, choice.dates)
-    return [_say_kinds_of(first), second]
+    say_kinds({column.name: column.kind for column in first})
+    return [first, second]
 
 
 def columns_as_learned(
@@ -789,12 +687,6 @@ def columns_as_learned(
         dates = [name for name, kind in matcher.kinds_.items() if kind == "date"]
         orders = {**orders, **dict.fromkeys(dates, choice.dates)}
     return comparisons.columns_known(records.cells, matcher.kinds_, orders)
-
-
-def _say_kinds_of(columns: list[Column]) -> list[Column]:
-    """Report the kinds of columns; returns the columns."""
-    say_kinds({column.name: column.kind for column in columns})
-    return columns
 
 
 def _columns_of_records(source: Source, choice: Choice, *, quietly: bool = False) -> list[str]:
