@@ -165,16 +165,6 @@ def find_below(values: Any, minima: Any, bound: Any, chunks: Any, found: Any) ->
     return n_found
 
 
-@compiled(fastmath={"nnan", "nsz"})
-def _chunk_minima(values: Any, minima: Any) -> None:
-    """Write the minimum of each chunk of eight consecutive numbers of a row."""
-    for c in range(minima.shape[0]):
-        lowest = values[c * CHUNK]
-        for t in range(1, CHUNK):
-            lowest = min(lowest, values[c * CHUNK + t])
-        minima[c] = lowest
-
-
 @compiled()
 def insert(value: Any, position: int, positions: Any, smallest: Any) -> None:
     """Insert a value and its position into the sorted K smallest, behind equal ones."""
@@ -188,32 +178,13 @@ def insert(value: Any, position: int, positions: Any, smallest: Any) -> None:
 
 
 @compiled()
-def _insert_smaller(values: Any, start: int, stop: int, positions: Any, smallest: Any) -> None:
-    """Insert values of ``values[start:stop]`` into the sorted K smallest seen so far."""
-    last = smallest.shape[0] - 1
-    for j in range(start, stop):
-        if values[j] < smallest[last]:
-            insert(values[j], j, positions, smallest)
-
-
-@compiled()
-def find_smallest(values: Any, positions: Any, smallest: Any, minima: Any) -> None:
-    """Write the K smallest values and their positions, in increasing order, ties by position.
-
-    The K-th smallest of the chunks' minima bounds the K-th smallest value, so only about K chunks
-    need a closer look; the minima themselves vectorise.
-    """
-    chunks = minima.shape[0]
-    _chunk_minima(values, minima)
+def find_smallest(values: Any, positions: Any, smallest: Any) -> None:
+    """Write the K smallest values and their positions, in increasing order, ties by position."""
     smallest[:] = np.inf
     positions[:] = 0
-    _insert_smaller(minima, 0, chunks, positions, smallest)
-    bound = smallest[smallest.shape[0] - 1]
-    smallest[:] = np.inf
-    for c in range(chunks):
-        if minima[c] <= bound:
-            _insert_smaller(values, c * CHUNK, (c + 1) * CHUNK, positions, smallest)
-    _insert_smaller(values, chunks * CHUNK, values.shape[0], positions, smallest)
+    for j in range(values.shape[0]):
+        if values[j] < smallest[smallest.shape[0] - 1]:
+            insert(values[j], j, positions, smallest)
 
 
 @compiled(fastmath=REORDER)
@@ -247,48 +218,6 @@ def prepare_rows(
 
 
 @compiled()
-def _find_nearest(
-    row: Any,
-    landmarks: Any,
-    ranking: Any,
-    length: Any,
-    slack: Any,
-    places: Any,
-    keys: Any,
-    smallest: Any,
-    minima: Any,
-) -> None:
-    """Write the positions of the K nearest landmarks of one row to ``places``, the nearest first.
-
-    ``ranking`` only says which distances are worth taking from differences. These are compared in
-    single precision, so that landmarks that are equally far up to rounding are equally far.
-    """
-    find_smallest(ranking, places, smallest, minima)
-    bound = smallest[smallest.shape[0] - 1]
-    bound += slack + _COARSE * max(bound + length, 0.0)
-    chunks = minima.shape[0]
-    near = 0
-    for c in range(chunks):
-        if minima[c] <= bound:
-            for j in range(c * CHUNK, (c + 1) * CHUNK):
-                near += ranking[j] <= bound
-    for j in range(chunks * CHUNK, ranking.shape[0]):
-        near += ranking[j] <= bound
-    if near == places.shape[0]:  # no other comes near the last
-        return
-    keys[:] = np.inf
-    places[:] = 0
-    for c in range(chunks + 1):
-        if c == chunks or minima[c] <= bound:
-            stop = ranking.shape[0] if c == chunks else (c + 1) * CHUNK
-            for j in range(c * CHUNK, stop):
-                if ranking[j] <= bound:
-                    key = np.float32(_squared_distance(row, landmarks[j]))
-                    if key < keys[keys.shape[0] - 1]:
-                        insert(key, j, places, keys)
-
-
-@compiled()
 def _sort_few(numbers: Any) -> None:
     """Sort a few numbers in place, without branches."""
     for a in range(1, numbers.shape[0]):
@@ -306,6 +235,8 @@ def _find_all_nearest(
     """Write the positions of the K nearest landmarks of every row to ``neighbors``, sorted.
 
     ``ranking`` (n, m) are approximate squared distances; they decide where they leave no doubt.
+    Others are taken from differences and compared in single precision, so that landmarks that are
+    equally far up to rounding are equally far.
     """
     n, m = ranking.shape
     k = neighbors.shape[1]
@@ -318,8 +249,10 @@ def _find_all_nearest(
         near = neighbors[i]
         bounds[i] += slack[i] + _COARSE * max(bounds[i] + lengths[i], 0.0)
         bounds[i] = np.nextafter(bounds[i], np.inf)  # that sum may have been rounded down
-        n_near = n_found = find_below(ranking[i], minima[i], bounds[i], chunks, found)
+        bound, n_near = bounds[i], 0
+        n_found = find_below(ranking[i], minima[i], bounds[i], chunks, found)
         if n_found == k:
+            n_near = k
             for a in range(k):
                 near[a] = found[a]
         else:
@@ -329,21 +262,16 @@ def _find_all_nearest(
                     insert(ranking[i, place], place, near, smallest)
             last = smallest[k - 1]
             bound = last + slack[i] + _COARSE * max(last + lengths[i], 0.0)
-            n_near = 0
             for place in found[:n_found]:
                 n_near += ranking[i, place] <= bound
         if n_near != k:
-            _find_nearest(
-                rows[i],
-                landmarks,
-                ranking[i],
-                lengths[i],
-                slack[i],
-                near,
-                keys,
-                smallest,
-                minima[i],
-            )
+            keys[:] = np.inf
+            near[:] = 0
+            for place in range(m):  # in order: the first of equals counts
+                if ranking[i, place] <= bound:
+                    key = np.float32(_squared_distance(rows[i], landmarks[place]))
+                    if key < keys[k - 1]:
+                        insert(key, place, near, keys)
         _sort_few(near)
 
 
@@ -554,20 +482,19 @@ def _gather_half_squares(
 ) -> None:
     """Write the nearest landmarks, and half squared distances in the layout of `_solve_part`."""
     k, m = neighbors.shape[1], to_landmarks.shape[1]
-    smallest, minima = np.empty(k), np.empty(m // CHUNK)
+    smallest = np.empty(k)
     # In single precision: what is equally far up to rounding is equally far then.
     keys, nearest = np.empty(m, np.float32), np.empty(k, np.float32)
-    least = np.empty(m // CHUNK, np.float32)
     for i in range(to_landmarks.shape[0]):
         near, part, place = neighbors[i], i // half.shape[2], i % half.shape[2]
-        find_smallest(to_landmarks[i], near, smallest, minima)
+        find_smallest(to_landmarks[i], near, smallest)
         unit = smallest[k - 1]
         if unit == 0.0 or 1 / _LARGE < unit < _LARGE:  # others would leave single precision
             unit = 1.0
         for j in range(m):
             value = to_landmarks[i, j]
             keys[j] = max(value / unit, _TINY) if value > zero[i] else 0.0
-        find_smallest(keys, near, nearest, least)
+        find_smallest(keys, near, nearest)
         for a in range(k):
             value = to_landmarks[i, near[a]]
             e = value if value > zero[i] else 0.0
