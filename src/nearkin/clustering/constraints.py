@@ -152,7 +152,6 @@ def _explain_too_few(blocks: Blocks, limit: int) -> Tell:
     rows = sorted(first[clique].tolist())
 
     def tell(name: Callable[[int], str], _: str, soft: str) -> str:
-        """Word the message, with names of rows and of the parameter that allows broken pairs."""
         named = ", ".join(map(name, rows))
         if len(clique) > limit:
             return (
@@ -298,7 +297,6 @@ def find_clique(apart: sp.csr_array, wanted: int) -> list[int]:
     """Blocks that are all kept apart from one another, found greedily, at most ``wanted``."""
 
     def list_others(block: int) -> set[int]:
-        """Blocks that cannot-links keep apart from a block."""
         return set(apart.indices[apart.indptr[block] : apart.indptr[block + 1]].tolist())
 
     degrees = np.diff(apart.indptr)

@@ -467,7 +467,6 @@ class PairwiseObjective:
         squares = np.zeros((n_blocks, centers.shape[1]))
 
         def work(rows: slice) -> None:
-            """Add the differences of a block of rows."""
             block = rows.start // _BLOCK
             _add_deviations(self.X[rows], labels[rows], centers, sums[block], squares[block])
 

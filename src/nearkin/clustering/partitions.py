@@ -291,7 +291,6 @@ def fit_sharpness(scores: Floats, labels: Ints) -> float:
     """Factor of scores (n, k) whose softmax gives labels (n,) the highest likelihood."""
 
     def loss(log_sharpness: float) -> float:
-        """Mean negative log-likelihood of the labels."""
         odds = np.exp(log_sharpness) * scores
         own = odds[np.arange(len(labels)), labels]
         return float((logsumexp(odds, axis=1) - own).mean())

@@ -83,7 +83,6 @@ class ClassModels:
         found = np.empty((len(X), c))
 
         def weigh_block(rows: slice) -> None:
-            """Write log densities of the rows of a block."""
             found[rows] = self.log_densities_of(*self.gradients(X[rows].astype(np.float64)))
 
         run_in_blocks(weigh_block, len(X), rows_per_block(2 * DOUBLE_BYTES * c * d))
@@ -197,14 +196,12 @@ def _find_order_keys(X: Any, classes: NDArray[np.integer], direction: Floats) ->
     """
 
     def sum_known(block: Any, number: NDArray[np.integer]) -> Parts:
-        """Sum of the rows of known class in a block, of shape (d,)."""
         rows = _take_in_float64(block, np.flatnonzero(number >= 0))
         return (backends.to_numpy(backends.namespace(rows).sum(rows, axis=0)),)
 
     mean = access.reduce_rows(X, sum_known, classes)[0] / (classes >= 0).sum()
 
     def of_block(block: Any, row: NDArray[np.integer]) -> Parts:
-        """Row numbers of a block and both keys of its rows."""
         block = _take_in_float64(block, np.arange(block.shape[0]))
         xp = backends.namespace(block)
         center, axis = backends.move_to(mean, block), backends.move_to(direction, block)
@@ -240,7 +237,6 @@ def _group_moments(X: Any, group: NDArray[np.integer], n_groups: int) -> _Moment
     d = X.shape[1]
 
     def of_block(block: Any, number: NDArray[np.integer]) -> Parts:
-        """Moments of each group within a block."""
         found = np.zeros(n_groups), np.zeros((n_groups, d)), np.zeros((n_groups, d, d))
         for g, members in _iterate_groups(number):
             found[0][g] = len(members)

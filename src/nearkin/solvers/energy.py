@@ -281,11 +281,9 @@ def _fill_by_blocks(
     """
 
     def fill(sums: _DistanceTable | _FusedSums) -> Any:
-        """Fill the array with either kind of sums."""
         out = backends.empty(shape, members.Z)
 
         def write_block(rows: slice) -> None:
-            """Write the block of some points."""
             absent = None if left_out is None else left_out[rows]
             out[(slice(None),) * axis + (rows, ...)] = of_block(sums, Z[rows, :], absent)
 
@@ -466,7 +464,6 @@ def energies(
     shape = (len(margins), Z.shape[0], members.n_classes)
 
     def of_block(sums: _DistanceTable | _FusedSums, points: Any, absent: Any) -> Any:
-        """Energies of the points of a block."""
         return _energies(*sums.hinges(points, absent, margins), push)
 
     return _fill_by_blocks(Z, members, left_out, shape, 1, of_block)

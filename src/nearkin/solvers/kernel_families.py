@@ -253,7 +253,6 @@ def alternate(
     """
 
     def project_from(family: SomeFamily) -> LogDetResult:
-        """Project from a member onto the pairs' bounds."""
         coordinates, prior = family.coordinates, family.prior
         tol = choose_tolerance(sweep_tol, pairs)
         return project(coordinates, pairs, prior, max_sweeps=max_sweeps, tol=tol)

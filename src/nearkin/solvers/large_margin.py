@@ -179,7 +179,6 @@ class MarginProblem:
         n_found = np.zeros(len(found), dtype=np.int64)
 
         def search_tiles(rows: slice) -> None:
-            """Find rivals between some rows and all later ones."""
             tiles = found[rows.start // height]
             for columns in split_range(len(Z) - rows.start, width):
                 start, stop = columns.start + rows.start, columns.stop + rows.start
@@ -215,7 +214,6 @@ class MarginProblem:
         terms = left, right, Z, squared, reach, self.margin
 
         def push_part(parts: slice) -> None:
-            """Sum up the hinges and forces of a part of the pairs."""
             part = parts.start
             start, stop = limits[part], limits[part + 1]
             losses[part] = _add_pushes(start, stop, *terms, force[part], active[part])
@@ -363,7 +361,6 @@ def minimize_margin_objective(
     n_terms = int((problem.targets >= 0).sum())
 
     def mean_objective(flat: Any, left: Any, right: Any) -> tuple[float, Any]:
-        """Objective and gradient for each target, for SciPy."""
         value, gradient = problem.objective(flat.reshape(shape), (left, right))
         return value / n_terms, gradient.ravel() / n_terms
 

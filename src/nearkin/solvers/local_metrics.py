@@ -118,7 +118,6 @@ def _iterate_sign_triton(matrices: Array, scales: list[float]) -> Array | None:
         return None
 
     def work() -> Array:
-        """Take all steps on the device."""
         from nearkin.solvers import triton_kernels
 
         found = triton_kernels.sign_function_triton(device_math.to_tensor(matrices), scales)
@@ -351,7 +350,6 @@ def mean_local_metric(
         at_a_time = count_metrics_per_block(models)
 
         def add_rows(rows: slice) -> None:
-            """Add the metrics at some rows to their part of the sum."""
             part = parts[rows.start // part_rows]
             own = X[rows]
             own_weights = None if weights is None else weights[rows]
@@ -526,7 +524,6 @@ def local_neighbors(
     training = training.astype(np.float64)
 
     def search_block(rows: slice) -> None:
-        """Write distances and positions for some rows."""
         block = X[rows].astype(np.float64)
         values, vectors = metric_eigenpairs(bias_matrices(block, models))
         roots = vectors * np.sqrt((1 - interpolation) * values + interpolation)[:, None, :]
@@ -549,7 +546,6 @@ def mean_metric_at(
         return mean_local_metric(X - backends.move_to(mean, X), models, None, interpolation)
 
     def of_block(block: Any, number: NDArray[np.integer]) -> tuple[Floats]:
-        """Sum of the metrics at the known rows of a block."""
         known = backends.widen(access.take(block, np.flatnonzero(number >= 0)))
         if len(known) == 0:
             return (np.zeros((len(mean), len(mean))),)
@@ -599,7 +595,6 @@ def kernel_density_weights(Z: Floats, rank: int, rng: np.random.RandomState) -> 
     logs = np.empty(n)
 
     def weigh_block(rows: slice) -> None:
-        """Write log densities of some rows."""
         own = np.arange(rows.start, rows.stop)
         others = _log_sums(_squared_distances(Z, own, references) / width)
         logs[rows] = np.logaddexp(others + np.log(n / len(references)), 0)
@@ -666,7 +661,6 @@ def density_weighted_metric(
         kept = np.empty((n, d, d))
 
         def keep_block(rows: slice) -> None:
-            """Write the metrics at some rows."""
             kept[rows] = local_metrics(bias_matrices(X[rows], models), interpolation)
 
         run_in_blocks(keep_block, n, count_metrics_per_block(models))

@@ -388,7 +388,6 @@ def _solve(
     scratch = np.zeros((2, r))
 
     def done() -> bool:
-        """Whether the objective is within the tolerance of its minimum."""
         kept = not strict or missed <= tol
         return bool(kept and abs(primal - dual) <= tol * abs(primal) + rounding)
 

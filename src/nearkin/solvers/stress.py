@@ -102,7 +102,6 @@ class Springs:
         springs = (self.starts, self.others, self.weight, self.rest, self.strut)
 
         def pull_block(rows: slice) -> None:
-            """Write weights for the springs of some points, and their stress."""
             parts[rows.start // _BLOCK] = _pull_rows(rows.start, rows.stop, *springs, Y, pull)
 
         run_in_blocks(pull_block, self.n_points, _BLOCK)
@@ -176,7 +175,6 @@ class CompleteSprings:
         parts = np.zeros(-(-self.n_points // _BLOCK))
 
         def pull_block(rows: slice) -> None:
-            """Write weights for the springs of some points, and their stress."""
             parts[rows.start // _BLOCK] = _complete_pull_rows(rows.start, rows.stop, *springs)
 
         run_in_blocks(pull_block, self.n_points, _BLOCK)
@@ -209,7 +207,6 @@ def join_springs(
     others = np.concatenate([ends[:, 1], ends[:, 0]])[order]
 
     def copy_to_both_ends(values: Any) -> Any:
-        """Values of springs at both their ends, in the order of points."""
         return np.concatenate([values, values])[order]
 
     return Springs(
@@ -456,7 +453,6 @@ def relax(springs: AnySprings, Y: Floats, *, n_iter: int, tol: float = 0.0) -> R
         displacement = _solve_by_factorisation(springs)
 
     def step(pull: Any, Y: Floats) -> Floats:
-        """Move the points to the minimum of the majorising function."""
         return np.asarray(Y + displacement(springs.force(pull, Y), Y))
 
     start = np.ascontiguousarray(Y[order], dtype=np.float64)
@@ -486,7 +482,6 @@ def relax_along(
     B = np.zeros((basis.shape[1], X.shape[1]))
 
     def step(pull: Any, Y: Floats) -> Floats:
-        """Update the coefficients to minimise the majorising function; return the points there."""
         nonlocal B
         # With the part of B moved to the right, inertia needs no term of its own.
         B = B + cho_solve(factor, basis.T @ springs.force(pull, Y))
@@ -527,7 +522,6 @@ def _solve_by_factorisation(springs: AnySprings) -> Displacement:
     factor = cho_factor(system, overwrite_a=True, check_finite=False)
 
     def displacement(force: Floats, Y: Floats) -> Floats:
-        """How far each point moves under a force."""
         moved = cho_solve(factor, force, check_finite=False)
         return _keep_centres(moved, component)
 
@@ -552,15 +546,12 @@ def _solve_by_gradients(springs: Springs | OrderedSprings) -> Displacement:
     factor = cho_factor(coarse, overwrite_a=True)
 
     def times(D: Floats) -> Floats:
-        """Multiply by P with its inertia."""
         return springs.times(D) + inertia * D
 
     def precondition(R: Floats) -> Floats:
-        """Apply the preconditioner."""
         return np.asarray(R / diagonal[:, None] + cho_solve(factor, gather @ R)[group])
 
     def displacement(force: Floats, Y: Floats) -> Floats:
-        """How far each point moves under a force."""
         goal = _RESIDUAL * np.linalg.norm(force + springs.times(Y), axis=0)
         moved = _conjugate_gradients(times, precondition, force, goal)
         return _keep_centres(moved, component)
@@ -721,7 +712,6 @@ def relax_jointly(
     total = float(scale.sum())
 
     def objective(springs: AnySprings) -> float:
-        """J of the current points and gains."""
         return stress(springs, Y) + float(must @ gains**2)
 
     history, converged = [objective(springs)], False

@@ -138,7 +138,6 @@ class LocalExtension:
         if not self.landmarks.kernel.is_euclidean or sp.issparse(X):
 
             def by_kernel(rows: slice) -> None:
-                """Map some rows by weights from kernel values."""
                 block = X[rows]
                 shape = (block.shape[0], self.n_neighbors)
                 neighbors, weights = np.empty(shape, np.int32), np.empty(shape, X.dtype)
@@ -157,7 +156,6 @@ class LocalExtension:
         if near.are_few(len(X)):
 
             def by_few(rows: slice) -> None:
-                """Map some of few rows."""
                 neighbors, *distances = near.neighbors_of_few(X[rows])
                 weights = solve_local_weights(*distances).astype(X.dtype)
                 out[rows] = combine_coordinates(neighbors, weights, coordinates)
@@ -168,7 +166,6 @@ class LocalExtension:
         by_pivots = near.pivots_pay(X)
 
         def by_rows(rows: slice) -> None:
-            """Map some rows by weights from distances between rows."""
             combine(*near.weights(X[rows], by_pivots), coordinates, out[rows])
 
         if by_pivots:
@@ -278,7 +275,6 @@ def _embed_by_triton(
     is_open = device_math.make_marks(X)
 
     def embed_block(part: slice) -> None:
-        """Write coordinates of some rows, and mark those that are left open."""
         # The search moves and scales rows itself.
         compared = unit_rows(X[part, :]) if by_euclid.is_cosine else X[part, :]
         given, target = device_math.to_tensor(compared), out[part, :]
@@ -313,7 +309,6 @@ def _embed_by_array_functions(local: LocalExtension, X: Any, coordinates: Any) -
     out = backends.empty((X.shape[0], coordinates.shape[1]), X)
 
     def embed_block(rows: slice) -> None:
-        """Write coordinates of some rows."""
         out[rows, :] = by_kernel.embed(X[rows, :], coordinates, rows.start)
 
     access.for_each_block(embed_block, X, by_kernel.bytes_per_row)

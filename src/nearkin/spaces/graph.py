@@ -731,7 +731,6 @@ def _barycentric_weights(X: Floats, neighbors: NDArray[np.integer]) -> Floats:
     weights = np.empty((n, k))
 
     def solve_block(rows: slice) -> None:
-        """Write the weights of some rows."""
         offsets = X[neighbors[rows]].astype(np.float64) - X[rows][:, None]
         gram = offsets @ offsets.transpose(0, 2, 1)
         trace = np.trace(gram, axis1=1, axis2=2)

@@ -359,7 +359,6 @@ def _squared_deviations(X: Rows, origin: Floats) -> float:
     totals, squares = np.empty((-(-n // size), d)), np.empty(-(-n // size))
 
     def sum_block(rows: slice) -> None:
-        """Sums of some rows, and of their squares."""
         shifted, block = X[rows] - origin, rows.start // size
         totals[block], squares[block] = shifted.sum(axis=0), np.vdot(shifted, shifted)
 

@@ -457,7 +457,6 @@ class KernelSums:
         out = np.empty((len(X), len(self.constant)), dtype=X.dtype)
 
         def write_block(rows: slice) -> None:
-            """Write the sums of some rows."""
             with ignore_overflow():
                 prepared.write(X[rows], out[rows])
             refuse_overflow(out[rows], "row", rows.start)
@@ -493,7 +492,6 @@ class KernelSums:
         out = backends.empty((X.shape[0], len(self.constant)), X)
 
         def write_block(rows: slice) -> None:
-            """Write the sums of some rows."""
             prepared.write(device_math.to_tensor(X[rows, :]), device_math.to_tensor(out[rows, :]))
 
         access.for_each_block(write_block, X, prepared.bytes_per_row)
@@ -509,7 +507,6 @@ class KernelSums:
         table, constant = backends.move_to(table, wide), backends.move_to(self.constant, wide)
 
         def write_block(rows: slice) -> None:
-            """Write the sums of some rows."""
             values = values_of(X[rows, :])
             if not is_sparse(values):
                 refuse_overflow(values, "row", rows.start)

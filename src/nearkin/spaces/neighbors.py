@@ -133,7 +133,6 @@ def _measure_proposed(Z: Floats, Q: Floats, found: Ints) -> NDArray[np.float64]:
     squared = np.empty(found.shape)
 
     def measure_block(some: slice) -> None:
-        """Write squared distances of some queries."""
         difference = np.subtract(Z[found[some]], Q[some, None], dtype=np.float64)
         np.sum(difference * difference, axis=2, out=squared[some])
 
@@ -557,7 +556,6 @@ def assign_to_means(Z: Floats, origin: Floats, means: Floats) -> Ints:
     some_rows = rows_per_block(_PRODUCTS * Z.itemsize * len(means))
 
     def assign_block(part: slice) -> None:
-        """Write the nearest means of some rows."""
         near = centre(Z[part], origin)
         near = np.column_stack([near, np.ones(len(near), dtype=Z.dtype)])
         for some in split_range(len(near), some_rows):

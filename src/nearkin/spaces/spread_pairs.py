@@ -181,7 +181,6 @@ def influence(A: sp.csr_array, points: Ints, reach: float, n_kept: int) -> sp.cs
     most_steps = max(_LEAST_STEPS, _STEPS // max(1, len(points)))
 
     def follow_block(part: slice) -> None:
-        """Write the influence of some points."""
         graph = (step.indptr, step.indices, step.data, root)
         _propagate_influence(
             points[part], *graph, 1 - reach, finest, most_steps, rows[part], values[part]
