@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -42,30 +42,6 @@ _NO_SPREAD, _LEAST_SPREAD = 1e-12, 1e-6
 # ---- Springs
 
 
-class AnySprings(Protocol):
-    """Springs as the solvers of this module need them, however they are stored."""
-
-    @property
-    def n_points(self) -> int:
-        """Number of points, with or without springs."""
-
-    @property
-    def degree(self) -> Floats:
-        """Sum of the spring weights at each point (n,)."""
-
-    def pull(self, Y: Floats) -> tuple[Any, float]:
-        """Weights of the majorising Laplacian Q(Y), as ``force`` takes them, and the stress."""
-
-    def force(self, pull: Any, Y: Floats) -> Floats:
-        """Force ``Q(Y) Y − P Y`` (n, q) on the points, given what ``pull(Y)`` returned."""
-
-    def times(self, Y: Floats) -> Floats:
-        """Product ``P Y`` (n, q) of the Laplacian of the spring weights with points."""
-
-    def laplacian(self) -> Floats:
-        """Laplacian P of the spring weights as a dense matrix (n, n)."""
-
-
 @dataclass(frozen=True)
 class Springs:
     """A few springs at each of n points, each stored with both its ends, row by row.
@@ -95,7 +71,7 @@ class Springs:
         shape = (self.n_points, self.n_points)
         return sp.csr_array((self.weight, self.others, self.starts), shape=shape)
 
-    def pull(self, Y: Floats) -> tuple[Floats, float]:
+    def pull(self, Y: Floats) -> tuple[Any, float]:
         """Weights of the majorising Laplacian Q(Y), one for each spring end, and the stress."""
         pull = np.empty(len(self.others))
         parts = np.zeros(-(-self.n_points // _BLOCK))
@@ -167,7 +143,7 @@ class CompleteSprings:
         """Sum of the spring weights at each point (n,)."""
         return np.asarray(self.weight.sum(axis=1) + self.links.degree)
 
-    def pull(self, Y: Floats) -> tuple[tuple[Floats, Floats], float]:
+    def pull(self, Y: Floats) -> tuple[Any, float]:
         """Weights of Q(Y) less those of P (n, n), weights of Q(Y) for the links, and the stress."""
         of_links, stress_of_links = self.links.pull(Y)
         excess, squared_norms = inner_products(Y)
@@ -358,7 +334,7 @@ class OrderedSprings:
         assert isinstance(self.springs, Springs)
         return sp.csr_array(self.springs.weight_matrix() + self._triplet_weights())
 
-    def pull(self, Y: Floats) -> tuple[tuple[Any, Floats], float]:
+    def pull(self, Y: Floats) -> tuple[Any, float]:
         """Weights of the majorising Laplacian Q(Y), those of triplets apart, and the stress."""
         others, stress = self.springs.pull(Y)
         lengths = linked_distances(Y, self._ends)
@@ -410,6 +386,9 @@ class OrderedSprings:
         np.add.at(out, i, moved)
         np.subtract.at(out, j, moved)
         return out
+
+
+AnySprings: TypeAlias = Springs | CompleteSprings | OrderedSprings
 
 
 # ---- Majorisation
@@ -637,16 +616,14 @@ class _HeldDistances:
 
     def __init__(self, springs: AnySprings) -> None:
         self._order = springs if isinstance(springs, OrderedSprings) else None
-        springs = springs if self._order is None else self._order.springs
-        self._springs: Any = springs
-        if isinstance(springs, Springs):
-            self._held = ~springs.strut & (springs.rest > 0)
-            first = np.repeat(np.arange(springs.n_points), np.diff(springs.starts))
-            self._ends = np.column_stack([first, springs.others])[self._held]
-            self.weight: Floats = springs.weight[self._held]
-        else:
-            assert isinstance(springs, CompleteSprings)
-            self.weight = springs.weight
+        plain = springs.springs if isinstance(springs, OrderedSprings) else springs
+        assert not isinstance(plain, OrderedSprings)
+        self._springs, self.weight = plain, plain.weight
+        if isinstance(plain, Springs):
+            self._held = ~plain.strut & (plain.rest > 0)
+            first = np.repeat(np.arange(plain.n_points), np.diff(plain.starts))
+            self._ends = np.column_stack([first, plain.others])[self._held]
+            self.weight = plain.weight[self._held]
 
     def distances(self, Y: Floats) -> Floats:
         """Distances under Y between the ends of each spring of the window."""
@@ -660,7 +637,7 @@ class _HeldDistances:
             rest = self._springs.rest.copy()
             rest[self._held] = distances
             distances = rest
-        found: AnySprings = replace(self._springs, rest=distances)
+        found = replace(self._springs, rest=distances)
         return found if self._order is None else replace(self._order, springs=found)
 
     def spread(self, weight: Floats, F: Floats) -> Floats:
