@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Integral, Real
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -138,16 +138,13 @@ class LocalExtension:
         if not self.landmarks.kernel.is_euclidean or sp.issparse(X):
 
             def by_kernel(rows: slice) -> None:
-                block = X[rows]
-                shape = (block.shape[0], self.n_neighbors)
+                shape = (rows.stop - rows.start, self.n_neighbors)
                 neighbors, weights = np.empty(shape, np.int32), np.empty(shape, X.dtype)
-                distances, rounding = self.landmarks.distances_to(block)
+                distances, rounding = self.landmarks.distances_to(X[rows])
                 refuse_overflow(distances, "row", rows.start)
+                known = np.ascontiguousarray(distances), rounding, self.among
                 saturating = self.landmarks.kernel.saturates
-                distances = np.ascontiguousarray(distances)
-                weights_from_distances(
-                    distances, rounding, self.among, saturating, neighbors, weights
-                )
+                weights_from_distances(*known, saturating, neighbors, weights)
                 combine(neighbors, weights, coordinates, out[rows])
 
             access.for_each_block(by_kernel, X, bytes_per_row)
@@ -211,15 +208,13 @@ class LocalExtension:
 
 
 @stored(landmarks=a("KernelLandmarks"), eigenvalues=floats("r"), eigenvectors=floats("m r"))
+@dataclass(eq=False, repr=False)
 class NystroemExtension:
     """Weights ``V diag(1/μ) Vᵀ k(x)`` over all landmarks: projection on their eigenvectors."""
 
-    def __init__(
-        self, landmarks: KernelLandmarks, eigenvalues: Floats, eigenvectors: Floats
-    ) -> None:
-        self.landmarks = landmarks
-        self.eigenvalues = eigenvalues
-        self.eigenvectors = eigenvectors
+    landmarks: KernelLandmarks
+    eigenvalues: Floats
+    eigenvectors: Floats
 
     def embed(self, X: Rows, coordinates: Floats) -> Floats:
         """Map every row x to ``z(x) = Σ_j w_j(x) · coordinates[j]``, in the type of X."""
@@ -234,14 +229,14 @@ class NystroemExtension:
 
 
 @stored(landmarks=a("KernelLandmarks"))
+@dataclass(eq=False, repr=False)
 class KernelExpansion:
-    """Kernel values themselves as weights: ``z(x) = Σ_j k(x, x_j) · coordinates[j]``."""
+    """Kernel values themselves as weights: ``w_j(x) = k(x, x_j)``."""
 
-    def __init__(self, landmarks: KernelLandmarks) -> None:
-        self.landmarks = landmarks
+    landmarks: KernelLandmarks
 
     def embed(self, X: Rows, coordinates: Floats) -> Floats:
-        """Map every row x to ``z(x) = Σ_j k(x, x_j) · coordinates[j]``, in the type of X."""
+        """Map every row x to ``z(x) = Σ_j w_j(x) · coordinates[j]``, in the type of X."""
         sums = keep_sums(self, coordinates, lambda: KernelSums(self.landmarks, coordinates))
         found: Floats = sums.at(X)
         return found
@@ -251,7 +246,7 @@ class KernelExpansion:
 
 
 def _embed_on_device(local: LocalExtension, X: Any, coordinates: Floats) -> Any:
-    """Map foreign rows to ``z(x) = Σ_j w_j(x) · coordinates[j]``, by local weights w."""
+    """Map foreign rows by local weights: by fused kernels where there are any."""
     there = backends.move_to(coordinates, X)
     euclidean = local.landmarks.kernel.is_euclidean
     if euclidean and local.n_neighbors <= _MOST_LISTED and device_math.can_use_kernels(X):
@@ -323,8 +318,7 @@ def _get_prepared(
     key = (kind, backends.library(X), str(X.device), backends.dtype_name(X))
     if key not in made:
         made[key] = kind(weakref.proxy(local), X)
-    found: Found = made[key]
-    return found
+    return cast(Found, made[key])
 
 
 _made: weakref.WeakKeyDictionary[LocalExtension, dict[Any, Any]] = weakref.WeakKeyDictionary()
@@ -389,7 +383,14 @@ class _EuclideanOnDevice:
         xp = backends.namespace(X)
         away = device_math.gather(self.points, neighbors) - self._prepare(X)[:, None, :]
         inner = backends.widen(xp.permute_dims(away @ xp.matrix_transpose(away), (1, 2, 0)))
-        weights = solve_local_weights(*_feature_distances(xp, inner, self.saturating))
+        # Half squared feature distances from inner products of differences: a cancellation among
+        # these is small beside the distances that it will be divided by.
+        squared = xp.stack([inner[a, a, :] for a in range(inner.shape[0])])
+        among = device_math.clip(squared[:, None, :] + squared[None, :, :] - 2.0 * inner, 0.0)
+        if self.saturating:
+            weights = solve_local_weights(-xp.expm1(-squared), -xp.expm1(-among))
+        else:
+            weights = solve_local_weights(0.5 * squared, 0.5 * among)
         return combine_coordinates(neighbors, backends.as_type(weights, X.dtype), coordinates)
 
     def _prepare(self, X: Any) -> Any:
@@ -410,7 +411,6 @@ class _AnyKernelOnDevice:
         self.bytes_per_row = _DEVICE_ARRAYS * DOUBLE_BYTES * held
 
     def embed(self, X: Any, coordinates: Any, start: int) -> Any:
-        """Map a block of rows to weighted sums of coordinates."""
         xp, landmarks = backends.namespace(X), self.local.landmarks
         found, rounding = landmarks.distances_to(X)
         refuse_overflow(found, "row", start)
@@ -431,19 +431,6 @@ def _break_ties_by_position(xp: Any, distances: Any) -> Any:
     coarse = xp.astype(xp.astype(distances, xp.float32), distances.dtype)
     later = backends.move_to(np.arange(m) * (_TIE_BREAK / m), distances)
     return coarse * (1.0 + later)
-
-
-def _feature_distances(xp: Any, inner: Any, saturating: bool) -> tuple[Any, Any]:
-    """Half squared feature distances to neighbours (k, n) and among them (k, k, n).
-
-    From inner products of the differences to the point: a cancellation among these is small beside
-    the distances that it will be divided by.
-    """
-    squared = xp.stack([inner[a, a, :] for a in range(inner.shape[0])])
-    among = device_math.clip(squared[:, None, :] + squared[None, :, :] - 2.0 * inner, 0.0)
-    if saturating:
-        return -xp.expm1(-squared), -xp.expm1(-among)
-    return 0.5 * squared, 0.5 * among
 
 
 def solve_local_weights(e: Any, gram: Any) -> Any:

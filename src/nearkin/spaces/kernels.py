@@ -90,7 +90,7 @@ class Kernel:
             return self.function.saturates
         return self.name in ("rbf", "laplacian")
 
-    def __call__(self, A: Rows, B: Rows) -> Floats:
+    def __call__(self, A: Rows, B: Rows) -> Any:
         """Kernel matrix between the rows of A and of B, where they are."""
         if backends.is_foreign(A) and self.name in ("callable", "precomputed"):
             named = [name for name in KERNEL_NAMES if name != "precomputed"]
@@ -100,15 +100,17 @@ class Kernel:
             )
         if self.function is not None:
             return _call_function(self.function, A, B)
-        found: Floats = self.values(_BetweenArrays(A, B))
-        return found
+        return self.values(_BetweenArrays(A, B))
 
-    def values(self, between: Between) -> Any:
+    def values(self, between: _Between) -> Any:
         """Kernel values from distances or products, in any arithmetic that provides these."""
-        if self.name == "rbf":
-            return self._decay(between, between.squared_distances())
-        if self.name == "laplacian":
-            return self._decay(between, between.city_block_distances())
+        if self.name in ("rbf", "laplacian"):
+            city_block = self.name == "laplacian"
+            distances = (
+                between.city_block_distances() if city_block else between.squared_distances()
+            )
+            distances *= -self.gamma
+            return between.exp(distances)
         if self.name == "poly":
             return self.polynomial(between.products(self.gamma))
         if self.name == "cosine":
@@ -117,18 +119,13 @@ class Kernel:
             return between.products()
         raise InputError(f"a {self.name!r} kernel cannot be evaluated on rows")
 
-    def _decay(self, between: Between, distances: Any) -> Any:
-        """Exponentials of distances times −γ, which may be overwritten."""
-        distances *= -self.gamma
-        return between.exp(distances)
-
     def polynomial(self, products: Any) -> Any:
         """The polynomial kernel of inner products times γ, which may be overwritten."""
         products += float(self.coef0)
         products **= float(self.degree)
         return products
 
-    def diagonal(self, A: Rows) -> Floats:
+    def diagonal(self, A: Rows) -> Any:
         """``k(x, x)`` of every row of A, in the type of A."""
         if isinstance(self.function, Kernel):
             return self.function.diagonal(A)
@@ -140,29 +137,21 @@ class Kernel:
         elif self.name == "cosine":
             lengths = lengths > 0
         lengths = backends.as_type(lengths, A.dtype)
-        if self.name == "poly":
-            lengths = self.polynomial(self.gamma * lengths)
-        found: Floats = lengths
-        return found
+        return self.polynomial(self.gamma * lengths) if self.name == "poly" else lengths
 
 
-class Between(Protocol):
-    """Distances and products between two sets of rows, from which kernels are computed."""
+class _Between(Protocol):
+    """Distances and products between two sets of rows, from which kernels are computed.
 
-    def squared_distances(self) -> Any:
-        """Squared Euclidean distances between all of the one and all of the other."""
+    Of all rows of the one to all of the other: squared Euclidean and city-block distances, inner
+    products times a factor, and those of rows of length one. What ``exp`` gets may be overwritten.
+    """
 
-    def city_block_distances(self) -> Any:
-        """City-block distances."""
-
-    def products(self, factor: float = 1.0) -> Any:
-        """Inner products, times a factor."""
-
-    def cosines(self) -> Any:
-        """Inner products of rows of length one."""
-
-    def exp(self, values: Any) -> Any:
-        """Exponentials of values, which may be overwritten."""
+    def squared_distances(self) -> Any: ...
+    def city_block_distances(self) -> Any: ...
+    def products(self, factor: float = 1.0) -> Any: ...
+    def cosines(self) -> Any: ...
+    def exp(self, values: Any) -> Any: ...
 
 
 @dataclass(frozen=True)
@@ -299,12 +288,11 @@ def resolve_gamma(
     would be too many, but for the mean squared distance, which is twice the total variance. 1.0
     where all rows are equal: any bandwidth is right then.
     """
-    if not isinstance(gamma, str):
-        if not (np.isfinite(gamma) and gamma > 0):
-            raise InputError(f"gamma={gamma!r}: use a positive number, 'mean' or 'median'.")
-        return float(gamma)
-    if gamma not in GAMMA_RULES:
+    by_rule = isinstance(gamma, str)
+    if not (gamma in GAMMA_RULES if by_rule else np.isfinite(gamma) and float(gamma) > 0):
         raise InputError(f"gamma={gamma!r}: use a positive number, 'mean' or 'median'.")
+    if not by_rule:
+        return float(gamma)
     if gamma == "mean" and not manhattan:
         typical = _mean_squared_distance(X)
     else:
@@ -326,7 +314,7 @@ def resolve_gamma(
             typical = float(np.mean(between))
     if typical == 0:
         return 1.0
-    if not np.isfinite(typical) or not np.isfinite(1 / typical):
+    if not np.isfinite([typical, 1 / typical]).all():
         raise InputError(
             f"the {gamma} distance between rows of X is {typical:g}, too extreme for floating "
             "point: scale the columns first, for example with StandardScaler."

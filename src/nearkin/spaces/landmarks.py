@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -101,14 +102,14 @@ def choose_landmarks(
                 random_state=rng,
             )
             return seen[place]
-        if strategy == "leverage":
-            scores = _leverage_scores(X, others, kernel, n_landmarks, rng)
-            chances = scores + _LEAST_CHANCE * scores.mean() + np.finfo(float).tiny
-            chosen = rng.choice(others, missing, replace=False, p=chances / chances.sum())
-        else:
-            chosen = _choose_spread_out(X, others, missing, kernel, include, strategy, rng)
-    else:
+    if strategy == "random":
         chosen = rng.choice(others, missing, replace=False)
+    elif strategy == "leverage":
+        scores = _leverage_scores(X, others, kernel, n_landmarks, rng)
+        chances = scores + _LEAST_CHANCE * scores.mean() + np.finfo(float).tiny
+        chosen = rng.choice(others, missing, replace=False, p=chances / chances.sum())
+    else:
+        chosen = _choose_spread_out(X, others, missing, kernel, include, strategy, rng)
     return np.union1d(chosen, include).astype(np.int64)
 
 
@@ -148,10 +149,9 @@ def _choose_spread_out(
     Scikit-learn's ``kmeans_plusplus`` works in input space and cannot start from given rows.
     """
     nearest = np.full(len(candidates), np.inf)
-    if len(include):
-        for start in range(0, len(include), _BLOCK_LANDMARKS):
-            to = include[start : start + _BLOCK_LANDMARKS]
-            nearest = np.minimum(nearest, _distances_between(X, candidates, kernel, to).min(axis=1))
+    for start in range(0, len(include), _BLOCK_LANDMARKS):
+        to = include[start : start + _BLOCK_LANDMARKS]
+        nearest = np.minimum(nearest, _distances_between(X, candidates, kernel, to).min(axis=1))
     chosen: list[int] = []
     for _ in range(n_chosen):
         if not np.isfinite(nearest[0]):
@@ -214,6 +214,7 @@ def _kernel_between(X: Rows, rows: Any, to: Any, kernel: Kernel) -> Any:
 
 
 @stored(kernel=a("Kernel"), rows=training_rows("m d"), columns=maybe(ints("m")))
+@dataclass(eq=False, repr=False)
 class KernelLandmarks:
     """m landmark rows and a kernel: kernel values and feature-space distances to them.
 
@@ -221,12 +222,9 @@ class KernelLandmarks:
     says which columns of a row of kernel values are theirs.
     """
 
-    def __init__(
-        self, kernel: Kernel, rows: Rows, columns: NDArray[np.integer] | None = None
-    ) -> None:
-        self.kernel = kernel
-        self.rows = rows
-        self.columns = columns
+    kernel: Kernel
+    rows: Rows
+    columns: NDArray[np.integer] | None = None
 
     def __len__(self) -> int:
         return int(self.rows.shape[0])
@@ -276,17 +274,12 @@ class KernelLandmarks:
         """Rows less the landmarks' middle if the kernel is linear, otherwise as they are."""
         return centre(X, self.middle) if self.kernel.name == "linear" else X
 
-    @property
-    def is_inner_product(self) -> bool:
-        """Whether kernel values are inner products of :meth:`vectors`."""
-        return self.columns is None and self.kernel.name in ("linear", "cosine")
-
     def vectors(self, X: Rows) -> Any:
         """Rows whose inner products are a linear or cosine kernel, in float64."""
         X = backends.widen(X)
         return unit_rows(X) if self.kernel.name == "cosine" else self._around_middle(X)
 
-    def kernel_to(self, X: Rows) -> Floats:
+    def kernel_to(self, X: Rows) -> Any:
         """Kernel values between rows and landmarks, in float64 whatever the data."""
         X = backends.widen(X)
         if self.columns is not None:
@@ -392,27 +385,21 @@ class KernelSums:
 
         O(m d + m q) time a row; a few megabytes on each core, or else a block of kernel values.
         """
+        is_gaussian = self.landmarks.kernel.name == "rbf"
         if backends.is_foreign(X):
-            found = self.sum_by_triton(X)
+            found = self.sum_by_triton(X) if is_gaussian else None
             if found is not None:
                 return found
-        elif self._is_gaussian and not is_sparse(X) and not is_sparse(self.landmarks.rows):
-            single = self._single if X.dtype == np.float32 else None
-            return self._sum_by_blocks(X, single or self._double)
+        elif is_gaussian and not is_sparse(X) and not is_sparse(self.landmarks.rows):
+            return self._sum_by_blocks(X)
         return self._sum_by_kernel(X)
 
     # ---- Gaussian kernels of dense rows
 
-    @property
-    def _is_gaussian(self) -> bool:
-        """Whether the kernel is Gaussian."""
-        return self.landmarks.kernel.name == "rbf"
-
     @cached_property
     def _double(self) -> GaussianSums:
-        """The sums in double precision."""
         with ignore_overflow():
-            return self._prepare(np.float64)
+            return GaussianSums(self.landmarks, self.coefficients, self.constant, np.float64)
 
     @cached_property
     def _single(self) -> GaussianSums | None:
@@ -420,14 +407,10 @@ class KernelSums:
         if self._double.reach > _SINGLE_REACH:
             return None
         with ignore_overflow(), one_blas_thread():
-            prepared = self._prepare(np.float32)
+            prepared = GaussianSums(self.landmarks, self.coefficients, self.constant, np.float32)
             found = np.empty((len(self._probes), len(self.constant)), dtype=np.float32)
             prepared.write(self._probes, found)
         return prepared if self._are_accurate(found) else None
-
-    def _prepare(self, dtype: Any) -> GaussianSums:
-        """Make the landmarks and coefficients ready for rows of a type."""
-        return GaussianSums(self.landmarks, self.coefficients, self.constant, dtype)
 
     @cached_property
     def _probes(self) -> Floats:
@@ -452,8 +435,9 @@ class KernelSums:
         error, largest = np.abs(found - self._exact), np.abs(self._exact)
         return bool(error.max(initial=0.0) <= _ROUNDING * largest.max(initial=0.0))
 
-    def _sum_by_blocks(self, X: Floats, prepared: GaussianSums) -> Floats:
+    def _sum_by_blocks(self, X: Floats) -> Floats:
         """Sums by blocks of rows that stay in a core's cache."""
+        prepared = (self._single if X.dtype == np.float32 else None) or self._double
         out = np.empty((len(X), len(self.constant)), dtype=X.dtype)
 
         def write_block(rows: slice) -> None:
@@ -465,10 +449,8 @@ class KernelSums:
         return out
 
     def sum_by_triton(self, X: Any) -> Any:
-        """Sums by a fused kernel; None where that cannot be, or is not accurate."""
-        if not self._is_gaussian or not device_math.can_use_kernels(X):
-            return None
-        if self._double.reach > _SINGLE_REACH:
+        """Sums of Gaussians by a fused kernel; None where that cannot be, or is not accurate."""
+        if not device_math.can_use_kernels(X) or self._double.reach > _SINGLE_REACH:
             return None
         return device_math.try_kernels(X, lambda: self._run_triton(X))
 
@@ -527,7 +509,7 @@ class KernelSums:
         one matrix of all landmarks, unless that is larger than coefficients of sparse ones.
         """
         landmarks = self.landmarks
-        if landmarks.is_inner_product:
+        if landmarks.columns is None and landmarks.kernel.name in ("linear", "cosine"):
             vectors = landmarks.vectors(landmarks.rows)
             if not is_sparse(vectors) or vectors.shape[1] <= len(landmarks):
                 with one_blas_thread():
