@@ -154,12 +154,6 @@ class HeldOutRates:
         """Adjusted Rand index (n_groupings,) expected of each grouping."""
         return expected_index(*self.estimate_rates(weights), self.estimate_prevalence(weights))
 
-    def resample_indices(self, n_times: int, rng: np.random.RandomState) -> Floats:
-        """Adjusted Rand indices, (n_times, n_groupings), by bootstrap samples of the pairs."""
-        n = len(self.same)
-        draws = rng.multinomial(n, np.full(n, 1 / n), size=n_times) if n else np.zeros((n_times, 0))
-        return np.array([self.estimate_indices(self.weights * draw) for draw in draws])
-
 
 def expected_index(together: Floats, mistaken: Floats, prevalence: float) -> Floats:
     """Adjusted Rand index of a grouping, from the shares of same and different pairs it joins."""
@@ -230,17 +224,15 @@ class CandidateSearch:
 
     def evaluate(self, numbers: Iterable[int]) -> None:
         """Evaluate all families with these numbers of groups, unless they were before."""
-        for number in numbers:
-            for family in self.whole.wanted.families:
-                key = Key(family, number)
-                if key not in self.judged:
-                    self.judged[key] = self._evaluate(key)
+        families = self.whole.wanted.families
+        for key in (Key(family, number) for number in numbers for family in families):
+            if key not in self.judged:
+                self.judged[key] = self._evaluate(key)
 
     def _evaluate(self, key: Key) -> JudgedCandidate | None:
         """The candidate with its results on held-out pairs; None if it finds far fewer groups."""
         found = self.whole.find(*key)
-        n_found = 0 if found is None else count_groups(found)
-        if found is None or n_found < _LEAST_FOUND * key.number:
+        if found is None or (n_found := count_groups(found)) < _LEAST_FOUND * key.number:
             return None
         together, shares, stable = [np.zeros(0)], [], []
         for fold, ends in zip(self.folds, self._links, strict=True):
@@ -331,8 +323,11 @@ class CandidateSearch:
     def estimate_interval(self, rng: np.random.RandomState) -> tuple[int, int]:
         """Least and most number of groups that nine of ten bootstrap samples of pairs choose."""
         found = np.array([one.found for one in self.candidates])
-        draws = self.held_out.resample_indices(_N_DRAWS, rng)
-        chosen = found[[int(np.argmax(self.score(draw))) for draw in draws]]
+        held_out, n = self.held_out, len(self.same)
+        size = (_N_DRAWS, n)
+        draws = rng.multinomial(n, np.full(n, 1 / n), size=_N_DRAWS) if n else np.zeros(size)
+        indices = [held_out.estimate_indices(self.weights * draw) for draw in draws]
+        chosen = found[[int(np.argmax(self.score(draw))) for draw in indices]]
         ends = np.quantile(chosen, [(1 - _CONFIDENCE) / 2, (1 + _CONFIDENCE) / 2], method="nearest")
         own = self.choose().found
         return min(int(ends[0]), own), max(int(ends[1]), own)
@@ -356,19 +351,15 @@ def make_folds(
 
     ``Z`` are the rows X mapped by the fitted metric; ``given`` is the user's metric parameter.
     """
-    n = len(Z)
-    rows = np.arange(n)
-    folds = []
+    n, folds = len(Z), []
     pairs = draw_of_each_kind(pairs, _MOST_PAIRS, rng)
     for learn, judge in make_pair_folds(pairs, _N_FOLDS, rng, unseen="one"):
         told = pairs.subset(learn)
         without = fit_metric_again(metric, given, X, told)
         there = Z if without is metric else embed_rows(without, X, whole.seed)
         partitions = Partitions(there, told, whole.wanted, whole.seed)
-        folds.append(Fold(partitions, rows, pairs.subset(judge)))
-    if folds:
-        return folds
-    for _ in range(_N_FOLDS):
+        folds.append(Fold(partitions, np.arange(n), pairs.subset(judge)))
+    for _ in range(0 if folds else _N_FOLDS):
         some = np.sort(rng.choice(n, max(2, round(_SHARE * n)), replace=False))
         told = pairs.restrict(some)
         folds.append(Fold(Partitions(Z[some], told, whole.wanted, whole.seed), some, Pairs()))
@@ -397,7 +388,7 @@ def gather_pairs(n_rows: int, y: Any, pairs: Pairs | None) -> Pairs:
 
 def find_medoids(Z: Floats, labels: Ints) -> Ints:
     """Row number (k,) of the row nearest to the mean of each group."""
-    k = int(labels.max(initial=-1)) + 1
+    k = count_groups(labels)
     means = np.zeros((k, Z.shape[1]))
     np.add.at(means, labels, Z)
     means /= np.bincount(labels, minlength=k)[:, None]
@@ -847,9 +838,8 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
         """Names of the families to try; an error for unknown ones."""
         if self.families is None:
             return USUAL_FAMILIES
-        names = [self.families] if isinstance(self.families, str) else list(self.families)
-        unknown = [name for name in names if name not in FAMILIES]
-        if unknown or not names:
+        names = list(self.families)
+        if not names or any(name not in FAMILIES for name in names):
             raise InputError(f"families={self.families!r}: use some of {', '.join(FAMILIES)}.")
         return tuple(names)
 
