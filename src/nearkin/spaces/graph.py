@@ -10,8 +10,9 @@ and the normalised one, :math:`I - D^{-1/2} W D^{-1/2}`, the same for :math:`D^{
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
-from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, cast
+from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -167,10 +168,7 @@ def deduplicate_pairs(
 
 
 def _check_points(X: Rows, metric: str, weight: str) -> tuple[Rows, Integers]:
-    """Check rows, and divide them by their lengths for the cosine metric.
-
-    Returns them, and the numbers of the rows that are not zero.
-    """
+    """Checked rows, of unit length for the cosine, and the numbers of those that are not zero."""
     _check_choice("metric", metric, METRICS)
     _check_choice("weight", weight, WEIGHTS)
     X = validation.check_input(X, accept_sparse="csr")
@@ -249,10 +247,7 @@ def _row_sums(X: Rows) -> Floats:
 
 
 def average_equal_rows(X: Rows, Z: Floats, metric: str = "euclidean") -> Floats:
-    """Replace coordinates of equal rows of X by their mean: no metric can tell such rows apart.
-
-    Under the metric ``"cosine"`` rows of one direction are equal, to twelve digits.
-    """
+    """Replace coordinates of equal rows (cosine: of one direction, to 12 digits) by their mean."""
     rows: Any = X
     if is_sparse(X):
         rows = cast(Any, sp.csr_array)(X, copy=True)
@@ -262,24 +257,18 @@ def average_equal_rows(X: Rows, Z: Floats, metric: str = "euclidean") -> Floats:
         rows = normalize_rows(rows)
         entries = rows.data if is_sparse(X) else rows
         np.round(entries, _EQUAL_DIGITS, out=entries)
-    number = _number_equal_rows(rows)
+    if is_sparse(X):
+        seen: dict[tuple[bytes, bytes], int] = {}
+        entries = [slice(*ends) for ends in pairwise(rows.indptr)]
+        keys = [(rows.indices[some].tobytes(), rows.data[some].tobytes()) for some in entries]
+        number = np.array([seen.setdefault(key, len(seen)) for key in keys])
+    else:
+        number = np.unique(rows, axis=0, return_inverse=True)[1].ravel()  # NumPy 2.0: a column
     if number.max() + 1 == len(Z):
         return Z
     sums = np.zeros((number.max() + 1, Z.shape[1]))
     np.add.at(sums, number, Z)
     return np.asarray((sums / np.bincount(number)[:, None])[number])
-
-
-def _number_equal_rows(X: Any) -> NDArray[np.integer]:
-    """Number (n,) of each distinct row, counted from 0; sparse rows are in canonical form."""
-    if not is_sparse(X):
-        # NumPy 2.0 gives a column.
-        return np.unique(X, axis=0, return_inverse=True)[1].ravel()
-    rows: Any = X
-    seen: dict[tuple[bytes, bytes], int] = {}
-    entries = [slice(*ends) for ends in pairwise(rows.indptr)]
-    keys = [(rows.indices[some].tobytes(), rows.data[some].tobytes()) for some in entries]
-    return np.array([seen.setdefault(key, len(seen)) for key in keys])
 
 
 # ---- Smooth functions on a graph: its eigenvectors, by LAPACK or multigrid, and kernels of these
@@ -514,7 +503,12 @@ def iterate_eigenvectors(
     n = L.shape[0]
     grid = coarsen(L, null)
     bound = 2 * float(L.diagonal().max())
-    X = _start_vectors(grid, null, wanted + _GUARD_VECTORS, random)
+    # Eigenvectors of the coarsest level, interpolated, and random ones.
+    X = grid.vectors[:, :wanted]
+    for level in reversed(grid.levels):
+        X = level.prolong @ X
+    unknown = random.standard_normal((n, wanted + _GUARD_VECTORS - X.shape[1]))
+    X = _orthonormalize(np.column_stack([X, unknown]), [], null)
     values, rotation = np.linalg.eigh(symmetrize(X.T @ multiply_sparse(L, X)))
     X = X @ rotation
     LX = multiply_sparse(L, X)
@@ -584,15 +578,6 @@ def _orthonormalize(Z: Floats, others: list[Floats], null: Any) -> Floats:
         kept = values > NUMERICAL_RANK
         Z = Z @ (rotation[:, kept] / np.sqrt(values[kept]))
     return Z
-
-
-def _start_vectors(grid: Grid, null: Any, size: int, random: np.random.RandomState) -> Floats:
-    """Start vectors (n, size): the coarsest level's eigenvectors interpolated, and random ones."""
-    X = grid.vectors[:, : size - _GUARD_VECTORS]
-    for level in reversed(grid.levels):
-        X = level.prolong @ X
-    unknown = random.standard_normal((null.shape[0], size - X.shape[1]))
-    return _orthonormalize(np.column_stack([X, unknown]), [], null)
 
 
 # ---- Coordinates that follow the shape of the data
@@ -747,28 +732,24 @@ def _barycentric_weights(X: Floats, neighbors: NDArray[np.integer]) -> Floats:
 # ---- Weights of smooth functions in a kernel
 
 
-class WeightRule(Protocol):
-    """How much each smooth function weighs in a kernel; unknown ``classes`` (n,) are negative."""
-
-    def __call__(
-        self, eigenvalues: Floats, vectors: Floats, classes: NDArray[np.integer]
-    ) -> Floats:
-        """Weights (r,), none negative, of functions (n, r) with increasing eigenvalues."""
+# Weights (r,) in a kernel, none negative, from increasing eigenvalues (r,), functions (n, r), and
+# classes (n,), negative where unknown.
+WeightRule: TypeAlias = Callable[[Floats, Floats, Integers], Floats]
 
 
 def diffusion(
-    eigenvalues: Floats, vectors: Floats, classes: NDArray[np.integer], *, time: float = 0.1
+    eigenvalues: Floats, vectors: Floats, classes: Integers, *, time: float = 0.1
 ) -> Floats:
     """Weights ``exp(−t λ)`` of smooth functions: how heat spreads on the graph; ignores classes."""
     return np.asarray(np.exp(-time * eigenvalues))
 
 
-def eigenmaps(eigenvalues: Floats, vectors: Floats, classes: NDArray[np.integer]) -> Floats:
+def eigenmaps(eigenvalues: Floats, vectors: Floats, classes: Integers) -> Floats:
     """Weight 1 for functions that vary within some component of the graph, 0 for constant ones."""
     return np.asarray(~_mark_constant(eigenvalues), dtype=np.float64)
 
 
-def ordered_alignment(eigenvalues: Floats, vectors: Floats, classes: NDArray[np.integer]) -> Floats:
+def ordered_alignment(eigenvalues: Floats, vectors: Floats, classes: Integers) -> Floats:
     r"""Decreasing weights of smooth functions whose kernel agrees best with the known classes.
 
     .. math::
@@ -780,30 +761,19 @@ def ordered_alignment(eigenvalues: Floats, vectors: Floats, classes: NDArray[np.
     cone the best direction is that of the projection of T: least squares, with the differences of
     successive weights as unknowns, none negative.
     """
-    increments = _best_combination(np.cumsum(_rank_one_terms(vectors, classes), axis=0), classes)
-    return np.asarray(increments[::-1].cumsum()[::-1])
+    return _align_decreasing(vectors, classes, np.zeros(len(eigenvalues), dtype=bool))
 
 
-def improved_order_alignment(
-    eigenvalues: Floats, vectors: Floats, classes: NDArray[np.integer]
-) -> Floats:
+def improved_order_alignment(eigenvalues: Floats, vectors: Floats, classes: Integers) -> Floats:
     """Decreasing weights of smooth functions, but for those that are constant on each component.
 
     In plain order these come first, and no other can have more weight, though they tell no points
     of a part from each other: the improved order of Zhu et al.
     """
-    free = _mark_constant(eigenvalues)
-    terms = _rank_one_terms(vectors, classes)
-    n_free = int(free.sum())
-    combined = np.concatenate([terms[free], np.cumsum(terms[~free], axis=0)])
-    found = _best_combination(combined, classes)
-    weights = np.empty(len(eigenvalues))
-    weights[free], increments = found[:n_free], found[n_free:]
-    weights[~free] = increments[::-1].cumsum()[::-1]
-    return weights
+    return _align_decreasing(vectors, classes, _mark_constant(eigenvalues))
 
 
-def maximal_alignment(eigenvalues: Floats, vectors: Floats, classes: NDArray[np.integer]) -> Floats:
+def maximal_alignment(eigenvalues: Floats, vectors: Floats, classes: Integers) -> Floats:
     """Non-negative weights, in any order, of the kernel that agrees best with the known classes."""
     return _best_combination(_rank_one_terms(vectors, classes), classes)
 
@@ -820,6 +790,17 @@ SPECTRAL_KERNELS: dict[str, WeightRule] = {
 def _mark_constant(eigenvalues: Floats) -> NDArray[np.bool_]:
     """Mark eigenvalues of functions that are constant on each connected component."""
     return np.asarray(eigenvalues <= NUMERICAL_RANK * eigenvalues[-1])
+
+
+def _align_decreasing(vectors: Floats, classes: Integers, free: NDArray[np.bool_]) -> Floats:
+    """Weights (r,) of best alignment that decrease, but for those of ``free`` functions."""
+    terms = _rank_one_terms(vectors, classes)
+    combined = np.concatenate([terms[free], np.cumsum(terms[~free], axis=0)])
+    found = _best_combination(combined, classes)
+    weights = np.empty(len(free))
+    weights[free], increments = np.split(found, [int(free.sum())])
+    weights[~free] = increments[::-1].cumsum()[::-1]
+    return weights
 
 
 def _rank_one_terms(vectors: Floats, classes: NDArray[np.integer]) -> Floats:

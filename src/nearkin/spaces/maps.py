@@ -459,14 +459,7 @@ def _are_equal_matrices(one: Map, other: Map) -> bool:
 
 
 def follow_by_matrix(one: Map, matrix: Floats) -> Map:
-    """Make the map ``x ↦ matrix @ one(x)``, with the matrix in the last step where it can be.
-
-    Parameters
-    ----------
-    one : map
-        With p output columns.
-    matrix : ndarray of shape (q, p)
-    """
+    """Make the map ``x ↦ matrix @ one(x)``, with the matrix in the last step where it can be."""
     match one:
         case Identity():
             return Affine(matrix)

@@ -121,24 +121,19 @@ def rank_by_distance(Z: Floats, Q: Floats, found: Ints) -> tuple[NDArray[np.floa
     if is_sparse(Z):
         exact = rowwise_distances(Q, Z, np.repeat(np.arange(m), k), found.ravel()).reshape(m, k)
     else:
-        exact = _measure_proposed(Z, Q, found)
+        squared = np.empty(found.shape)
+
+        def measure_block(some: slice) -> None:
+            difference = np.subtract(Z[found[some]], Q[some, None], dtype=np.float64)
+            np.sum(difference * difference, axis=2, out=squared[some])
+
+        bytes_per_row = _DIFFERENCES * DOUBLE_BYTES * k * Z.shape[1]
+        run_in_blocks(measure_block, m, rows_per_block(bytes_per_row))
+        exact = np.sqrt(squared)
     exact[found < 0] = np.inf
     order = np.lexsort((found, exact))
     query = np.arange(m)[:, None]
     return exact[query, order], found[query, order]
-
-
-def _measure_proposed(Z: Floats, Q: Floats, found: Ints) -> NDArray[np.float64]:
-    """Distances (m, k) of queries from the rows proposed for them, by differences."""
-    squared = np.empty(found.shape)
-
-    def measure_block(some: slice) -> None:
-        difference = np.subtract(Z[found[some]], Q[some, None], dtype=np.float64)
-        np.sum(difference * difference, axis=2, out=squared[some])
-
-    bytes_per_row = _DIFFERENCES * DOUBLE_BYTES * found.shape[1] * Z.shape[1]
-    run_in_blocks(measure_block, len(Q), rows_per_block(bytes_per_row))
-    return np.sqrt(squared)
 
 
 def drop_itself(distances: Floats, rows: Ints, start: int = 0) -> tuple[Floats, Ints]:
@@ -274,19 +269,13 @@ def _move_near_zero(Z: Floats, Q: Floats) -> tuple[Floats, Floats]:
     origin = middle(Z, if_far=True)
     if not origin.any():
         return Z, Q
-    moved, queries = (centre(rows.astype(np.float64), origin) for rows in (Z, Q))
-    return moved, queries
+    return centre(Z.astype(np.float64), origin), centre(Q.astype(np.float64), origin)
 
 
 def _bound_rounding(Z: Floats, squared_norms: Any, squared: Any) -> Any:
     """Bound by how much squared distances from a product differ from rounded exact ones."""
-    by_product = (
-        _PRODUCT_ROUNDING
-        * (Z.shape[1] + _MORE_ROUNDINGS)
-        * np.finfo(np.float64).eps
-        * squared_norms
-    )
-    return by_product + _DISTANCE_ROUNDING * np.finfo(Z.dtype).eps * squared
+    of_product = _PRODUCT_ROUNDING * (Z.shape[1] + _MORE_ROUNDINGS) * np.finfo(np.float64).eps
+    return of_product * squared_norms + _DISTANCE_ROUNDING * np.finfo(Z.dtype).eps * squared
 
 
 # ---- Rows of cells, coded in one byte a number
@@ -338,11 +327,8 @@ def scan_cells(cells: CellCodes, Z: Floats, Q: Floats, probes: Ints, k: int) -> 
     """
     rows = np.full((len(Q), k), -1)
     Z, Q = readonly_view(Z), readonly_view(Q)
-    run_in_blocks(
-        lambda some: _scan(*cells, Z, Q[some], probes[some], rows[some]),
-        len(Q),
-        max(_CODE_QUERIES, len(Q) // _CODE_PARTS),
-    )
+    size = max(_CODE_QUERIES, len(Q) // _CODE_PARTS)
+    run_in_blocks(lambda some: _scan(*cells, Z, Q[some], probes[some], rows[some]), len(Q), size)
     return rows
 
 
@@ -552,7 +538,6 @@ def assign_to_means(Z: Floats, origin: Floats, means: Floats) -> Ints:
     """
     sides = np.column_stack([means, squared_lengths(means) / -2]).astype(Z.dtype).T
     found = np.empty(len(Z), dtype=np.int64)
-
     some_rows = rows_per_block(_PRODUCTS * Z.itemsize * len(means))
 
     def assign_block(part: slice) -> None:
@@ -566,24 +551,18 @@ def assign_to_means(Z: Floats, origin: Floats, means: Floats) -> Ints:
 
 
 @compiled(fastmath=REORDER)
-def squared_from_means(columns: Any, query: Any, squared: Any) -> None:
-    """Write squared distances of a query from means, which are the columns of ``columns``."""
-    squared[:] = 0.0
-    for c in range(len(query)):
-        column, wanted = columns[c], query[c]
-        for i in range(len(squared)):
-            difference = wanted - column[i]
-            squared[i] += difference * difference
-
-
-@compiled(fastmath=REORDER)
 def find_nearest_means(columns: Any, Q: Any, nearest: Any) -> None:
-    """Write the numbers of the means nearest to each query, the nearest first, to ``nearest``."""
+    """Write the numbers of the means, which are columns, nearest to each query, nearest first."""
     last = nearest.shape[1] - 1
     squared = np.empty(columns.shape[1], dtype=columns.dtype)
     best = np.empty(last + 1, dtype=columns.dtype)
     for i in range(len(Q)):
-        squared_from_means(columns, Q[i], squared)
+        squared[:] = 0.0
+        for c in range(columns.shape[0]):
+            column, wanted = columns[c], Q[i, c]
+            for mean in range(len(squared)):
+                difference = wanted - column[mean]
+                squared[mean] += difference * difference
         best[:] = np.inf
         for mean in range(len(squared)):
             if squared[mean] < best[last] or mean <= last:
@@ -734,22 +713,17 @@ def find_nearest_others(
     if wanted and not is_sparse(X):
         cells = CellIndex(X, _SHARE_FOUND, check_random_state(random_state))
         if cells.n_probes(k + 1) <= _FEW_CELLS * cells.n_cells:
-            return _find_others_by_cells(cells, X, k)
+            found = np.empty((n, k), dtype=np.int64)
+            for part in split_range(n, _CELL_QUERIES):
+                some = cells.codes.order[part]
+                rows = cells.propose(X[some], k + 1)
+                short = np.flatnonzero(rows[:, -1] < 0)
+                if len(short):
+                    rows[short] = find_nearest(X, X[some[short]], k + 1)[1]
+                found[some] = rows[mark_others(rows, some)].reshape(-1, k)
+            return found
     index = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(X)
     # Where cores are busy, threads wait for each other longer than a search of few rows takes.
     alone = one_thread() if n <= _ONE_THREAD_ROWS else nullcontext()
     with alone, config_context(working_memory=SEARCH_MEMORY):
         return np.asarray(index.kneighbors(return_distance=False))
-
-
-def _find_others_by_cells(cells: CellIndex, X: Floats, k: int) -> Ints:
-    """Numbers (n, k) of each row's nearest others by approximate search, block by block."""
-    found = np.empty((len(X), k), dtype=np.int64)
-    for part in split_range(len(X), _CELL_QUERIES):
-        some = cells.codes.order[part]
-        rows = cells.propose(X[some], k + 1)
-        short = np.flatnonzero(rows[:, -1] < 0)
-        if len(short):
-            rows[short] = find_nearest(X, X[some[short]], k + 1)[1]
-        found[some] = rows[mark_others(rows, some)].reshape(-1, k)
-    return found
