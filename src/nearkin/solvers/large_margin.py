@@ -173,8 +173,8 @@ class MarginProblem:
         doubled, reduced = (2 * Z).astype(dtype), (norms * (1 - rounding)).astype(dtype)
         Z, reach = Z.astype(dtype), reach.astype(dtype)
         height, width = _TILE
-        known = self.classes
-        classes = known.number, known.n_labels, known.n_classes, known.unlike
+        number, classes = self.classes.number, self.classes
+        known = classes.n_labels, classes.unlike, classes.n_classes
         found: list[list[Integers]] = [[] for _ in range(-(-len(Z) // height))]
         n_found = np.zeros(len(found), dtype=np.int64)
 
@@ -184,7 +184,8 @@ class MarginProblem:
                 start, stop = columns.start + rows.start, columns.stop + rows.start
                 products = doubled[rows] @ Z[start:stop].T
                 pairs = np.empty((2, products.size), dtype=np.int32)
-                n_pairs = _find_rivals(products, rows.start, start, reduced, reach, *classes, pairs)
+                corner = rows.start, start
+                n_pairs = _find_rivals(products, corner, reduced, reach, number, known, pairs)
                 tiles.append(pairs[:, :n_pairs].copy())
                 n_found[rows.start // height] += n_pairs
             if n_found.sum() > _MOST_RIVALS:
@@ -211,12 +212,13 @@ class MarginProblem:
         active = np.zeros((n_parts, *squared.shape))
         losses = np.zeros(n_parts)
         limits = np.linspace(0, len(left), n_parts + 1).astype(np.int64)
-        terms = left, right, Z, squared, reach, self.margin
+        terms = Z, squared, reach, self.margin
 
         def push_part(parts: slice) -> None:
             part = parts.start
-            start, stop = limits[part], limits[part + 1]
-            losses[part] = _add_pushes(start, stop, *terms, force[part], active[part])
+            some = slice(limits[part], limits[part + 1])
+            pushed = force[part], active[part]
+            losses[part] = _add_pushes(left[some], right[some], *terms, *pushed)
 
         run_in_blocks(push_part, n_parts, 1)
         total, weight = self.push * force.sum(axis=0), self.push * active.sum(axis=0)
@@ -237,7 +239,7 @@ def _measure_targets(start: int, stop: int, Z: Any, targets: Any, squared: Any) 
 
 
 @compiled()
-def _are_classes_different(a: int, b: int, n_labels: int, n_classes: int, unlike: Any) -> bool:
+def _are_classes_different(a: int, b: int, n_labels: int, unlike: Any, n_classes: int) -> bool:
     """Whether two classes are known to differ, by :class:`Classes`."""
     if a == b:
         return False
@@ -256,26 +258,17 @@ def _are_classes_different(a: int, b: int, n_labels: int, n_classes: int, unlike
 
 @compiled()
 def _find_rivals(
-    products: Any,
-    first_row: int,
-    first_column: int,
-    norms: Any,
-    reach: Any,
-    number: Any,
-    n_labels: int,
-    n_classes: int,
-    unlike: Any,
-    pairs: Any,
+    products: Any, corner: Any, norms: Any, reach: Any, number: Any, known: Any, pairs: Any
 ) -> int:
     """Write the pairs i < l of a tile that are unlike and near; return their number."""
+    first_row, first_column = corner
     n_pairs = 0
     for r in range(products.shape[0]):
         i = first_row + r
         for c in range(max(0, i + 1 - first_column), products.shape[1]):
             j = first_column + c
-            if norms[i] + norms[j] - products[r, c] < max(
-                reach[i], reach[j]
-            ) and _are_classes_different(number[i], number[j], n_labels, n_classes, unlike):
+            is_near = norms[i] + norms[j] - products[r, c] < max(reach[i], reach[j])
+            if is_near and _are_classes_different(number[i], number[j], *known):
                 pairs[0, n_pairs] = i
                 pairs[1, n_pairs] = j
                 n_pairs += 1
@@ -284,23 +277,14 @@ def _find_rivals(
 
 @compiled(fastmath=REORDER)
 def _add_pushes(
-    start: int,
-    stop: int,
-    left: Any,
-    right: Any,
-    Z: Any,
-    squared: Any,
-    reach: Any,
-    margin: float,
-    force: Any,
-    active: Any,
+    left: Any, right: Any, Z: Any, squared: Any, reach: Any, margin: float, force: Any, active: Any
 ) -> float:
     """Return the sum of hinges of some pairs, each row being the other's possible impostor.
 
     ``force`` and ``active`` receive what impostors add to Λ Z, and to the weights of targets.
     """
     total = 0.0
-    for s in range(start, stop):
+    for s in range(len(left)):
         i, j = left[s], right[s]
         distance = squared_distance(Z, i, j)
         if distance >= reach[i] and distance >= reach[j]:

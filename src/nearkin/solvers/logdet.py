@@ -385,7 +385,6 @@ def _solve(
     order = np.random.default_rng(0)
     primal, dual, missed = problem.evaluate(B, 0.0, duals, inverse_slacks, of_triplets)
     history = [primal]
-    scratch = np.zeros((2, r))
 
     def done() -> bool:
         kept = not strict or missed <= tol
@@ -393,8 +392,8 @@ def _solve(
 
     while not done() and len(history) <= max_sweeps:
         before = duals.copy(), inverse_slacks.copy(), of_triplets.copy()
-        state = duals, inverse_slacks, B, scratch
-        _sweep(order.permutation(k), problem.Z, problem.sign, 1 / problem.slack, *state)
+        pairs = problem.Z, problem.sign, 1 / problem.slack
+        _sweep(order.permutation(k), *pairs, duals, inverse_slacks, B)
         if len(of_triplets):
             turns = order.permutation(len(of_triplets))
             sweep_triplets(turns, triplets.near, triplets.far, triplets.cap, of_triplets, B)
@@ -414,19 +413,11 @@ def _solve(
 
 @compiled(fastmath=REORDER)
 def _sweep(
-    order: Any,
-    Z: Any,
-    sign: Any,
-    inverse_slack: Any,
-    duals: Any,
-    inverse_slacks: Any,
-    B: Any,
-    scratch: Any,
+    order: Any, Z: Any, sign: Any, inverse_slack: Any, duals: Any, inverse_slacks: Any, B: Any
 ) -> None:
     """Project B onto one pair after another; ``duals``, ``inverse_slacks`` (1/ξ) and B change."""
     r = Z.shape[1]
-    last, now = scratch[0], scratch[1]
-    step = 0.0
+    last, now, step = np.zeros(r), np.zeros(r), 0.0
     for c in order:
         z = Z[c]
         squared = 0.0

@@ -78,7 +78,7 @@ class Springs:
         springs = (self.starts, self.others, self.weight, self.rest, self.strut)
 
         def pull_block(rows: slice) -> None:
-            parts[rows.start // _BLOCK] = _pull_rows(rows.start, rows.stop, *springs, Y, pull)
+            parts[rows.start // _BLOCK] = _pull_rows(rows.start, rows.stop, springs, Y, pull)
 
         run_in_blocks(pull_block, self.n_points, _BLOCK)
         return pull, float(parts.sum()) / 2  # each spring was met at both ends
@@ -262,18 +262,9 @@ def _complete_pull_rows(
 
 
 @compiled()
-def _pull_rows(
-    start: int,
-    stop: int,
-    starts: Any,
-    others: Any,
-    weight: Any,
-    rest: Any,
-    strut: Any,
-    Y: Any,
-    pull: Any,
-) -> float:
+def _pull_rows(start: int, stop: int, springs: Any, Y: Any, pull: Any) -> float:
     """Write weights of Q(Y) for springs of some rows; return their stress, counted at both ends."""
+    starts, others, weight, rest, strut = springs
     total = 0.0
     for i in range(start, stop):
         for s in range(starts[i], starts[i + 1]):

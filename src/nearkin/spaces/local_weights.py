@@ -198,10 +198,8 @@ def _squared_distance(a: Any, b: Any) -> Any:
 
 
 @compiled(fastmath=REORDER)
-def prepare_rows(
-    rows: Any, center: Any, scale: float, far: float, coarse: Any, lengths: Any
-) -> None:
-    """Move and scale rows in place, ``(rows − center) · scale``, clipped to ``far``.
+def prepare_rows(rows: Any, center: Any, scale: float, coarse: Any, lengths: Any) -> None:
+    """Move and scale rows in place, ``(rows − center) · scale``, clipped to ``FAR``.
 
     Written: ``coarse`` (n, d + 1), the same in another type beside ones, and squared ``lengths``.
     """
@@ -209,7 +207,7 @@ def prepare_rows(
         row, rounded = rows[i], coarse[i]
         total = 0.0
         for t in range(row.shape[0]):
-            value = min(max((row[t] - center[t]) * scale, -far), far)
+            value = min(max((row[t] - center[t]) * scale, -FAR), FAR)
             row[t] = value
             rounded[t] = value
             total += value * value
@@ -401,31 +399,25 @@ def allocate_squares(n: int, k: int, part_rows: int) -> Doubles:
 
 @compiled()
 def find_near_landmarks(
-    rows: Any,
-    center: Any,
-    scale: float,
-    far: float,
-    landmarks: Any,
-    factor: Any,
-    reach: float,
-    rounding: float,
-    neighbors: Any,
-    squared: Any,
+    rows: Any, moves: Any, points: Any, reach: float, rounding: float, neighbors: Any, squared: Any
 ) -> None:
     """Write the K nearest landmarks of rows, and squared distances to and among them.
 
     By parts of rows whose distances to all landmarks stay in cache, without Python in between. Rows
-    are overwritten (:func:`prepare_rows`). The product of a prepared row and ``factor`` (d + 1, m)
-    ranks prepared landmarks, wrong by ``rounding`` as a share of squared lengths, of which
-    ``reach`` is the landmarks' largest. ``squared`` comes from :func:`allocate_squares`.
+    are overwritten (:func:`prepare_rows`, with ``moves``). ``points`` are prepared landmarks, and a
+    factor (d + 1, m) whose product with a prepared row ranks them, wrong by ``rounding`` as a share
+    of squared lengths, of which ``reach`` is the landmarks' largest. ``squared`` comes from
+    :func:`allocate_squares`.
     """
+    center, scale = moves
+    landmarks, factor = points
     (n, d), size, dtype = rows.shape, squared.shape[2], factor.dtype
     lengths, slack = np.empty(size), np.empty(size)
     coarse, ranking = np.empty((size, d + 1), dtype), np.empty((size, landmarks.shape[0]), dtype)
     for start in range(0, n, size):
         part, near = rows[start : start + size], neighbors[start : start + size]
         own = part.shape[0]
-        prepare_rows(part, center, scale, far, coarse, lengths)
+        prepare_rows(part, center, scale, coarse, lengths)
         for i in range(own):
             slack[i] = rounding * (lengths[i] + reach)
         np.dot(coarse[:own], factor, ranking[:own])
@@ -457,12 +449,7 @@ def _solve_by_parts(half: Any, weights: Any) -> None:
 
 
 def weights_from_distances(
-    to_landmarks: Any,
-    zero: Any,
-    among_landmarks: Any,
-    saturating: bool,
-    neighbors: Any,
-    weights: Any,
+    to_landmarks: Any, zero: Any, among: Any, saturating: bool, neighbors: Any, weights: Any
 ) -> None:
     """Write the nearest landmarks of rows and their weights, (n, K) each, under any kernel.
 
@@ -472,7 +459,7 @@ def weights_from_distances(
     """
     n, k = neighbors.shape
     half = allocate_squares(n, k, min(n, PART_ROWS))
-    _gather_half_squares(to_landmarks, zero, among_landmarks, saturating, neighbors, half)
+    _gather_half_squares(to_landmarks, zero, among, saturating, neighbors, half)
     _solve_by_parts(half, weights)
 
 
@@ -703,11 +690,9 @@ class NearLandmarks:
     def _search(self, X: Floats, landmarks: _Points, neighbors: Places, squared: Doubles) -> None:
         """Write positions of the nearest landmarks, and squared distances to and among them."""
         rows, moves = self._preparation.copy_rows(X), self._preparation.moves
-        points, factor = landmarks.vectors, landmarks.factor
-        rounding = _rank_rounding(X.shape[1], factor.dtype)
-        find_near_landmarks(
-            rows, *moves, FAR, points, factor, self._reach, rounding, neighbors, squared
-        )
+        points = landmarks.vectors, landmarks.factor
+        rounding = _rank_rounding(X.shape[1], landmarks.factor.dtype)
+        find_near_landmarks(rows, moves, points, self._reach, rounding, neighbors, squared)
 
     def _solve_weights(self, squared: Doubles, X: Floats) -> Floats:
         """Weights (n, n_neighbors) from squared distances, in the type of X."""
@@ -724,7 +709,7 @@ class NearLandmarks:
         for part in split_range(len(X), _SHARED_PARTS * PART_ROWS):
             rows, moves = self._preparation.copy_rows(X[part]), self._preparation.moves
             found = cells[part], radii[part]
-            _find_nearest_point(rows, *moves, pivots.factor, self._reach, rounding, *found)
+            _find_nearest_point(rows, moves, pivots.factor, self._reach, rounding, *found)
         return cells, radii
 
     @cached_property
@@ -773,19 +758,12 @@ def _rank_rounding(n_columns: int, dtype: DTypeLike) -> float:
 
 @compiled()
 def _find_nearest_point(
-    rows: Any,
-    center: Any,
-    scale: float,
-    factor: Any,
-    reach: float,
-    rounding: float,
-    places: Any,
-    distances: Any,
+    rows: Any, moves: Any, factor: Any, reach: float, rounding: float, places: Any, distances: Any
 ) -> None:
     """Write the position of the nearest point of every row, and an upper bound of its distance."""
     n, d = rows.shape
     coarse, lengths = np.empty((n, d + 1), factor.dtype), np.empty(n)
-    prepare_rows(rows, center, scale, FAR, coarse, lengths)
+    prepare_rows(rows, moves[0], moves[1], coarse, lengths)
     ranking = np.dot(coarse, factor)
     for i in range(n):
         best = 0

@@ -312,11 +312,10 @@ def encode_cells(Z: Floats, cell: Ints, centers: Doubles) -> CellCodes:
     steps = np.empty((n_cells, q), dtype=np.float32)
     lengths = np.empty(len(Z), dtype=np.float32)
     codes = np.empty(Z.size, dtype=np.int8)
-    found = CellCodes(order, starts, centers, units, steps, errors, radii, lengths, codes)
-
+    found = order, starts, centers, units, steps, errors, radii, lengths, codes
     Z = readonly_view(Z)
-    run_in_blocks(lambda some: _encode(some.start, some.stop, Z, *found), n_cells, _CELLS)
-    return found
+    run_in_blocks(lambda some: _encode(some.start, some.stop, Z, found), n_cells, _CELLS)
+    return CellCodes(*found)
 
 
 def scan_cells(cells: CellCodes, Z: Floats, Q: Floats, probes: Ints, k: int) -> Ints:
@@ -326,9 +325,9 @@ def scan_cells(cells: CellCodes, Z: Floats, Q: Floats, probes: Ints, k: int) -> 
     with the same cells should follow one another. Of equally far rows the first comes first.
     """
     rows = np.full((len(Q), k), -1)
-    Z, Q = readonly_view(Z), readonly_view(Q)
+    Z, Q, fields = readonly_view(Z), readonly_view(Q), tuple(cells)
     size = max(_CODE_QUERIES, len(Q) // _CODE_PARTS)
-    run_in_blocks(lambda some: _scan(*cells, Z, Q[some], probes[some], rows[some]), len(Q), size)
+    run_in_blocks(lambda some: _scan(fields, Z, Q[some], probes[some], rows[some]), len(Q), size)
     return rows
 
 
@@ -340,21 +339,9 @@ def readonly_view(array: Any) -> Any:
 
 
 @compiled(fastmath=REORDER)
-def _encode(
-    first: int,
-    last: int,
-    Z: Any,
-    order: Any,
-    starts: Any,
-    centers: Any,
-    units: Any,
-    steps: Any,
-    errors: Any,
-    radii: Any,
-    lengths: Any,
-    codes: Any,
-) -> None:
-    """Write the codes of cells ``first`` to ``last``."""
+def _encode(first: int, last: int, Z: Any, cells: Any) -> None:
+    """Write the codes of cells ``first`` to ``last``, given the fields of :class:`CellCodes`."""
+    order, starts, centers, units, steps, errors, radii, lengths, codes = cells
     q = Z.shape[1]
     largest = np.empty(q)
     for cell in range(first, last):
@@ -445,22 +432,9 @@ def _kth_smallest(smallest: Any, value: float) -> Any:
 
 
 @compiled(fastmath=REORDER)
-def _scan(
-    order: Any,
-    starts: Any,
-    centers: Any,
-    units: Any,
-    steps: Any,
-    errors: Any,
-    radii: Any,
-    lengths: Any,
-    codes: Any,
-    Z: Any,
-    Q: Any,
-    probes: Any,
-    rows: Any,
-) -> None:
+def _scan(cells: Any, Z: Any, Q: Any, probes: Any, rows: Any) -> None:
     """Write the nearest rows of the cells in ``probes`` for each query."""
+    order, starts, centers, units, steps, errors, radii, lengths, codes = cells
     q, k = Q.shape[1], rows.shape[1]
     estimates = np.empty(_TILE, dtype=np.float32)
     factors = np.empty(q, dtype=np.float32)
