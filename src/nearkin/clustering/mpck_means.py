@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 from sklearn.base import (
     BaseEstimator,
@@ -21,7 +20,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from nearkin._types import Floats, Integers
+from nearkin._types import Floats, Integers, Mask
 from nearkin.errors import InputError
 from nearkin.learners.base import WholeState, replace_state
 from nearkin.messages import notice
@@ -355,7 +354,7 @@ class PairwiseObjective:
         largest = 1 / (LEAST_SPREAD * self.variance)
         return np.asarray(np.minimum(fixed, largest))
 
-    def _relative_differences(self, which: NDArray[np.bool_], imagined: float) -> Floats:
+    def _relative_differences(self, which: Mask, imagined: float) -> Floats:
         """Mean squared difference (d,) of linked rows, as a share of that of random rows.
 
         ``imagined`` is how many random pairs it is averaged with.
@@ -369,10 +368,10 @@ class PairwiseObjective:
             apart += self._squares(links[block]).T @ weight[block]
         return np.asarray((apart / (2 * self.variance) + imagined) / (len(links) + imagined))
 
-    def find_broken(self, labels: Integers) -> NDArray[np.bool_]:
+    def find_broken(self, labels: Integers) -> Mask:
         """Mark links, must-links first, that labels break."""
         ends = labels[self.ends]
-        broken: NDArray[np.bool_] = (ends[:, 0] == ends[:, 1]) == self.cannot
+        broken: Mask = (ends[:, 0] == ends[:, 1]) == self.cannot
         return broken
 
     def _squares(self, links: Integers) -> Any:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from sklearn.utils import check_random_state
 
-from nearkin._types import DOUBLE_BYTES, Floats
+from nearkin._types import DOUBLE_BYTES, Floats, Integers, Ints
 from nearkin.errors import InputError
 from nearkin.rows import access, backends, device_math
 from nearkin.rows.backends import Parts, block_moments, merge_moments
@@ -53,7 +53,7 @@ class ClassModels:
     means: Floats
     precisions: Floats
     log_determinants: Floats
-    counts: NDArray[np.integer]
+    counts: Integers
     pooled_shares: Floats
     identity_shares: Floats
 
@@ -91,7 +91,7 @@ class ClassModels:
 
 def fit_class_models(
     X: Floats,
-    classes: NDArray[np.integer],
+    classes: Integers,
     *,
     covariance: str = "shrunk",
     regularization: str | float = "auto",
@@ -167,9 +167,7 @@ def shrink_class_covariance(own: Floats, pooled: Floats, share: float, identity:
     return np.asarray((1 - identity) * mixed + identity * mean_variance * np.eye(len(mixed)))
 
 
-def _assign_folds(
-    X: Any, classes: NDArray[np.integer], n_folds: int, rng: np.random.RandomState
-) -> NDArray[np.int64]:
+def _assign_folds(X: Any, classes: Integers, n_folds: int, rng: np.random.RandomState) -> Ints:
     """Assign the rows of each class to folds: class times ``n_folds`` plus fold, −1 if unknown.
 
     The rows of a class are ordered from its mean outwards, and each run of ``n_folds`` of them is
@@ -188,20 +186,20 @@ def _assign_folds(
     return fold
 
 
-def _find_order_keys(X: Any, classes: NDArray[np.integer], direction: Floats) -> Parts:
+def _find_order_keys(X: Any, classes: Integers, direction: Floats) -> Parts:
     """Two arrays (n,) that order rows: projection on a direction, squared distance from the mean.
 
     The latter is float32, so that rows equally far out tie in spite of rounding. Only these numbers
     are copied to the host.
     """
 
-    def sum_known(block: Any, number: NDArray[np.integer]) -> Parts:
+    def sum_known(block: Any, number: Integers) -> Parts:
         rows = _take_in_float64(block, np.flatnonzero(number >= 0))
         return (backends.to_numpy(backends.namespace(rows).sum(rows, axis=0)),)
 
     mean = access.reduce_rows(X, sum_known, classes)[0] / (classes >= 0).sum()
 
-    def of_block(block: Any, row: NDArray[np.integer]) -> Parts:
+    def of_block(block: Any, row: Integers) -> Parts:
         block = _take_in_float64(block, np.arange(block.shape[0]))
         xp = backends.namespace(block)
         center, axis = backends.move_to(mean, block), backends.move_to(direction, block)
@@ -232,11 +230,11 @@ class _Moments(NamedTuple):
         return _Moments(*reduce(merge_moments, parts))
 
 
-def _group_moments(X: Any, group: NDArray[np.integer], n_groups: int) -> _Moments:
+def _group_moments(X: Any, group: Integers, n_groups: int) -> _Moments:
     """Number of rows, mean and scatter of each group of rows, wherever the rows are."""
     d = X.shape[1]
 
-    def of_block(block: Any, number: NDArray[np.integer]) -> Parts:
+    def of_block(block: Any, number: Integers) -> Parts:
         found = np.zeros(n_groups), np.zeros((n_groups, d)), np.zeros((n_groups, d, d))
         for g, members in _iterate_groups(number):
             found[0][g] = len(members)
@@ -258,7 +256,7 @@ def _merge_moments(one: Parts, other: Parts) -> Parts:
     return n, mean, scatter + other_scatter + between
 
 
-def _iterate_groups(number: NDArray[np.integer]) -> Iterator[tuple[int, NDArray[np.intp]]]:
+def _iterate_groups(number: Integers) -> Iterator[tuple[int, NDArray[np.intp]]]:
     """Yield the number of each group that occurs, and the positions of its members."""
     order = np.argsort(number, kind="stable")
     present, start = np.unique(number[order], return_index=True)
@@ -267,7 +265,7 @@ def _iterate_groups(number: NDArray[np.integer]) -> Iterator[tuple[int, NDArray[
             yield g, members
 
 
-def _take_in_float64(X: Any, rows: NDArray[np.integer]) -> Any:
+def _take_in_float64(X: Any, rows: Integers) -> Any:
     """Take some rows in float64, on the device where they are."""
     return backends.widen(access.take(X, rows))
 
@@ -291,12 +289,7 @@ def _squared_mahalanobis(factor: Floats, rows: Any) -> Floats:
 
 
 def _choose_pooled_shares(
-    X: Any,
-    fold: NDArray[np.integer],
-    groups: _Moments,
-    fixed: Floats,
-    scatters: Floats,
-    identity: Floats,
+    X: Any, fold: Integers, groups: _Moments, fixed: Floats, scatters: Floats, identity: Floats
 ) -> Floats:
     """Choose each class's share of the covariance within all classes; 1 where ``fixed`` is 1."""
     free = np.flatnonzero(fixed == 0)
@@ -312,7 +305,7 @@ def _choose_pooled_shares(
         return shares
     n_shares = len(POOLED_SHARES)
 
-    def of_block(block: Any, number: NDArray[np.integer]) -> Parts:
+    def of_block(block: Any, number: Integers) -> Parts:
         """Moments, by class, of the log-likelihood that left-out rows gain by each share over 0."""
         n = np.zeros(len(fixed))
         mean = np.zeros((len(fixed), n_shares))

@@ -19,12 +19,11 @@ from functools import cached_property
 from typing import Generic, Protocol, Self, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, helmert, solve_triangular
 from scipy.optimize import minimize, minimize_scalar
 from sklearn.isotonic import isotonic_regression
 
-from nearkin._types import Floats
+from nearkin._types import Floats, Mask
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import draw_of_each_kind
 from nearkin.rows.parallel import one_blas_thread
@@ -112,10 +111,10 @@ class SpectralFamily:
         return replace(self, weights=weights)
 
     @cached_property
-    def _varying_columns(self) -> NDArray[np.bool_]:
+    def _varying_columns(self) -> Mask:
         """Mask of the columns that are not constant: weights of the others change no distance."""
         lengths = np.sqrt((self.coordinates**2).mean(axis=0))
-        found: NDArray[np.bool_] = self.coordinates.std(axis=0) > _ROUNDING * lengths
+        found: Mask = self.coordinates.std(axis=0) > _ROUNDING * lengths
         return found if found.any() else ~found
 
 

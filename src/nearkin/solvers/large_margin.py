@@ -19,12 +19,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
 from sklearn.neighbors import NearestNeighbors
 
-from nearkin._types import Floats, Integers
+from nearkin._types import Floats, Integers, Ints
 from nearkin.errors import InputError
 from nearkin.pairs.closure import spread_labels
 from nearkin.pairs.supervision import Evidence
@@ -78,7 +77,7 @@ class Classes:
     rows: Integers
     number: Integers
     n_labels: int
-    unlike: NDArray[np.int64]
+    unlike: Ints
     n_classes: int
 
 

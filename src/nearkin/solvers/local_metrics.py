@@ -22,7 +22,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
 
 from nearkin._types import DOUBLE_BYTES, Floats, Integers
@@ -513,7 +512,7 @@ def _compute_by_sign(Phi: Any, xp: Any, *, with_zeros: bool = False) -> tuple[An
 
 def local_neighbors(
     X: Floats, training: Floats, models: ClassModels, interpolation: float, n_neighbors: int
-) -> tuple[Floats, NDArray[np.integer]]:
+) -> tuple[Floats, Integers]:
     """Nearest training rows of each row of X under the metric at that row.
 
     Returns distances and positions (n, n_neighbors). O(p d²) time for each row of X and p training
@@ -539,13 +538,13 @@ def local_neighbors(
 
 
 def mean_metric_at(
-    X: Any, classes: NDArray[np.integer], mean: Floats, models: ClassModels, interpolation: float
+    X: Any, classes: Integers, mean: Floats, models: ClassModels, interpolation: float
 ) -> Floats:
     """Mean (d, d) of local metrics at rows of known class less ``mean``, as models have them."""
     if not backends.is_remote(X):
         return mean_local_metric(X - backends.move_to(mean, X), models, None, interpolation)
 
-    def of_block(block: Any, number: NDArray[np.integer]) -> tuple[Floats]:
+    def of_block(block: Any, number: Integers) -> tuple[Floats]:
         known = backends.widen(access.take(block, np.flatnonzero(number >= 0)))
         if len(known) == 0:
             return (np.zeros((len(mean), len(mean))),)

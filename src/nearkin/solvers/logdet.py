@@ -48,12 +48,11 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import lapack
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
-from nearkin._types import Floats
+from nearkin._types import Floats, Integers
 from nearkin.errors import InputError
 from nearkin.messages import notice
 from nearkin.pairs.pairs import Pairs
@@ -106,7 +105,7 @@ BOUNDS_CONSTRAINTS: dict[str, list[Any]] = {
 class Triplets:
     """Rows (t, 3): a is to be nearer to b than to c, and how much each triplet weighs."""
 
-    rows: NDArray[np.integer]
+    rows: Integers
     weight: Floats
 
 
@@ -198,8 +197,8 @@ class BoundedPairs:
     with both signs.
     """
 
-    left: NDArray[np.integer]
-    right: NDArray[np.integer]
+    left: Integers
+    right: Integers
     sign: Floats
     weight: Floats
     upper: float
@@ -529,13 +528,13 @@ def check_distance_bounds(bounds: Any) -> tuple[float, float] | None:
     return upper, lower
 
 
-def draw_random_pairs(n_rows: int, rng: np.random.RandomState) -> NDArray[np.integer]:
+def draw_random_pairs(n_rows: int, rng: np.random.RandomState) -> Integers:
     """Draw random pairs of rows, as an array of shape (2, k)."""
     return np.asarray(rng.randint(n_rows, size=(2, _RANDOM_PAIRS)))
 
 
 def estimate_bounds(
-    F: Floats, ends: NDArray[np.integer], B0: Floats, percentiles: tuple[float, float] = PERCENTILES
+    F: Floats, ends: Integers, B0: Floats, percentiles: tuple[float, float] = PERCENTILES
 ) -> tuple[float, float]:
     """Return a small and a large distance between random rows under the prior B0, as bounds.
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse.csgraph import connected_components, dijkstra, reverse_cuthill_mckee
 
-from nearkin._types import Floats
+from nearkin._types import Floats, Integers, Ints, Mask
 from nearkin.rows.distances import linked_distances
 from nearkin.rows.parallel import REORDER, compiled, run_in_blocks
 
@@ -50,11 +50,11 @@ class Springs:
     ``others``. A strut only pushes.
     """
 
-    starts: NDArray[np.int64]
+    starts: Ints
     others: NDArray[np.int32]
     weight: Floats
     rest: Floats
-    strut: NDArray[np.bool_]
+    strut: Mask
 
     @property
     def n_points(self) -> int:
@@ -95,7 +95,7 @@ class Springs:
         """Laplacian P of the spring weights as a dense matrix (n, n)."""
         return np.asarray(np.diag(self.degree) - self.weight_matrix().toarray())
 
-    def reorder(self, order: NDArray[np.integer]) -> Springs:
+    def reorder(self, order: Integers) -> Springs:
         """Return the same springs with point ``order[i]`` as the i-th."""
         counts = np.diff(self.starts)[order]
         starts = np.concatenate([[0], np.cumsum(counts)])
@@ -174,7 +174,7 @@ class CompleteSprings:
 
 
 def join_springs(
-    n_points: int, ends: NDArray[np.integer], weight: Floats, rest: Floats, strut: NDArray[np.bool_]
+    n_points: int, ends: Integers, weight: Floats, rest: Floats, strut: Mask
 ) -> Springs:
     """Build springs from ends (e, 2), weights and rest lengths; ``strut`` marks those that push."""
     first = np.concatenate([ends[:, 0], ends[:, 1]])
@@ -306,7 +306,7 @@ class OrderedSprings:
     """Springs, and triplets (t, 3) with ``strength``: a is nearer to b than c by the margin."""
 
     springs: AnySprings
-    triplets: NDArray[np.integer]
+    triplets: Integers
     strength: Floats
     margin: float
 
@@ -351,14 +351,14 @@ class OrderedSprings:
         laplacian.flat[:: self.n_points + 1] += own.sum(axis=1)
         return np.asarray(laplacian)
 
-    def reorder(self, order: NDArray[np.integer]) -> OrderedSprings:
+    def reorder(self, order: Integers) -> OrderedSprings:
         """Return the same springs with point ``order[i]`` as the i-th; not of complete springs."""
         assert isinstance(self.springs, Springs)
         triplets = np.argsort(order)[self.triplets]
         return replace(self, springs=self.springs.reorder(order), triplets=triplets)
 
     @property
-    def _ends(self) -> NDArray[np.integer]:
+    def _ends(self) -> Integers:
         """Ends (2 t, 2) of the springs to all nearer points, then to all farther ones."""
         return np.concatenate([self.triplets[:, [0, 1]], self.triplets[:, [0, 2]]])
 
@@ -411,7 +411,7 @@ def relax(springs: AnySprings, Y: Floats, *, n_iter: int, tol: float = 0.0) -> R
     solution, by factorisation (n³/3 operations once) or by conjugate gradients. Memory: a few
     arrays of n × q, one number for each spring end, and n² numbers where P is factored.
     """
-    order: NDArray[np.integer] = np.arange(springs.n_points)
+    order: Integers = np.arange(springs.n_points)
     plain = springs.springs if isinstance(springs, OrderedSprings) else springs
     if isinstance(plain, Springs) and springs.n_points > _FACTORED_POINTS:
         assert isinstance(springs, Springs | OrderedSprings)
@@ -534,7 +534,7 @@ def _choose_inertia(springs: AnySprings) -> float:
     return _INERTIA * (float(springs.degree.mean()) or 1.0)
 
 
-def _number_components(laplacian: Floats) -> NDArray[np.integer]:
+def _number_components(laplacian: Floats) -> Integers:
     """Component number of each point in the graph of a dense Laplacian."""
     component = np.full(len(laplacian), -1)
     for point in range(len(laplacian)):
@@ -547,7 +547,7 @@ def _number_components(laplacian: Floats) -> NDArray[np.integer]:
     return component
 
 
-def _keep_centres(moved: Floats, component: NDArray[np.integer]) -> Floats:
+def _keep_centres(moved: Floats, component: Integers) -> Floats:
     """Correct displacements so that the centre of every component stays, in spite of rounding."""
     if component.max() == 0:
         return np.asarray(moved - moved.mean(axis=0))
@@ -555,7 +555,7 @@ def _keep_centres(moved: Floats, component: NDArray[np.integer]) -> Floats:
     return np.asarray(moved - ((gather @ moved) / np.bincount(component)[:, None])[component])
 
 
-def _group_points(weights: Any) -> NDArray[np.integer]:
+def _group_points(weights: Any) -> Integers:
     """Group number of each point by nearest random point along strong springs; the rest are one."""
     n = weights.shape[0]
     n_groups = max(1, min(n // _POINTS_PER_GROUP, _MOST_GROUPS))

@@ -16,12 +16,12 @@ from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.linalg import eigvalsh
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from nearkin._types import DOUBLE_BYTES, Floats
+from nearkin._types import DOUBLE_BYTES, Floats, Integers, Ints
 from nearkin.errors import InputError, InputTypeError
 from nearkin.messages import notice
 from nearkin.rows import access, backends, device_math, validation
@@ -472,7 +472,7 @@ class FeatureSpace:
     """
 
     kernel: Kernel
-    rows: NDArray[np.int64]
+    rows: Ints
     landmarks: KernelLandmarks
     eigenvalues: Floats
     directions: Floats
@@ -516,7 +516,7 @@ class FeatureSpace:
 def find_feature_space(
     learner: Any,
     X: Rows,
-    points: NDArray[np.integer],
+    points: Integers,
     rank_tol: float,
     rng: np.random.RandomState,
     *,
@@ -623,11 +623,11 @@ def default_n_landmarks(n_rows: int) -> int | None:
 def choose_landmark_rows(
     X: Rows,
     kernel: Kernel,
-    points: NDArray[np.integer],
+    points: Integers,
     n_landmarks: int | None,
     landmarks: str | ArrayLike,
     rng: np.random.RandomState,
-) -> NDArray[np.int64]:
+) -> Ints:
     """Choose landmarks: up to 2000 or ``n_landmarks`` rows of pairs, others by the strategy."""
     n = X.shape[0]
     if n_landmarks is None and isinstance(landmarks, str):

@@ -16,7 +16,6 @@ from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.optimize import nnls
 from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
@@ -26,7 +25,7 @@ from sklearn.manifold import Isomap
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_random_state
 
-from nearkin._types import DOUBLE_BYTES, Floats, Integers
+from nearkin._types import DOUBLE_BYTES, Floats, Integers, Mask
 from nearkin.errors import InputError
 from nearkin.messages import mute_third_party, notice
 from nearkin.rows import validation
@@ -710,7 +709,7 @@ def _warn_of_parts(n_parts: int, method: str) -> None:
         )
 
 
-def _barycentric_weights(X: Floats, neighbors: NDArray[np.integer]) -> Floats:
+def _barycentric_weights(X: Floats, neighbors: Integers) -> Floats:
     """Weights (n, k) of neighbours that reproduce each row best and add up to one."""
     n, k = neighbors.shape
     weights = np.empty((n, k))
@@ -787,12 +786,12 @@ SPECTRAL_KERNELS: dict[str, WeightRule] = {
 }
 
 
-def _mark_constant(eigenvalues: Floats) -> NDArray[np.bool_]:
+def _mark_constant(eigenvalues: Floats) -> Mask:
     """Mark eigenvalues of functions that are constant on each connected component."""
     return np.asarray(eigenvalues <= NUMERICAL_RANK * eigenvalues[-1])
 
 
-def _align_decreasing(vectors: Floats, classes: Integers, free: NDArray[np.bool_]) -> Floats:
+def _align_decreasing(vectors: Floats, classes: Integers, free: Mask) -> Floats:
     """Weights (r,) of best alignment that decrease, but for those of ``free`` functions."""
     terms = _rank_one_terms(vectors, classes)
     combined = np.concatenate([terms[free], np.cumsum(terms[~free], axis=0)])
@@ -803,13 +802,13 @@ def _align_decreasing(vectors: Floats, classes: Integers, free: NDArray[np.bool_
     return weights
 
 
-def _rank_one_terms(vectors: Floats, classes: NDArray[np.integer]) -> Floats:
+def _rank_one_terms(vectors: Floats, classes: Integers) -> Floats:
     """Matrices ``v_i v_iᵀ`` of functions at the k rows of known class, of shape (r, k, k)."""
     known = vectors[classes >= 0].T
     return np.asarray(known[:, :, None] * known[:, None, :])
 
 
-def _best_combination(terms: Floats, classes: NDArray[np.integer]) -> Floats:
+def _best_combination(terms: Floats, classes: Integers) -> Floats:
     """Non-negative coefficients (r,) of terms whose sum is nearest to the kernel of the classes."""
     known = classes[classes >= 0]
     n_classes = len(np.unique(known))

@@ -17,12 +17,11 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.spatial.distance import squareform
 from sklearn.preprocessing import normalize
 from sklearn.utils import check_random_state
 
-from nearkin._types import DOUBLE_BYTES, Floats
+from nearkin._types import DOUBLE_BYTES, Doubles, Floats
 from nearkin.errors import InputError, InputTypeError
 from nearkin.rows import access, backends, device_math
 from nearkin.rows.distances import (
@@ -414,9 +413,7 @@ def center_kernel(K: Floats, *, overwrite: bool = False) -> Floats:
     return centered
 
 
-def center_coefficients(
-    coefficients: Floats, column_means: Floats
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def center_coefficients(coefficients: Floats, column_means: Floats) -> tuple[Doubles, Doubles]:
     """Coefficients (n, q), and a constant (q), that centre the kernel values they multiply.
 
     New rows' values times these, plus the constant, are values centred by the training rows' mean

@@ -9,12 +9,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.spatial.distance import cdist
 from sklearn.utils import check_random_state
 
-from nearkin._types import DOUBLE_BYTES, Doubles, Floats
+from nearkin._types import DOUBLE_BYTES, Doubles, Floats, Integers, Ints
 from nearkin.errors import InputError
 from nearkin.rows import access, backends, device_math
 from nearkin.rows.distances import centre, middle, squared_lengths
@@ -59,9 +59,9 @@ def choose_landmarks(
     strategy: str | ArrayLike,
     *,
     kernel: Kernel,
-    include: NDArray[np.integer],
+    include: Integers,
     random_state: Any = None,
-) -> NDArray[np.int64]:
+) -> Ints:
     """Choose landmarks among rows, or rows of a kernel matrix; their numbers in increasing order.
 
     ``"random"`` draws uniformly; ``"kmeans++"`` in proportion to the squared distance in feature
@@ -113,7 +113,7 @@ def choose_landmarks(
     return np.union1d(chosen, include).astype(np.int64)
 
 
-def _check_row_numbers(rows: ArrayLike, n: int) -> NDArray[np.int64]:
+def _check_row_numbers(rows: ArrayLike, n: int) -> Ints:
     """Check landmarks that were given as row numbers, and sort them."""
     named = np.asarray(rows)
     if named.ndim != 1 or len(named) == 0 or named.dtype.kind not in "iu":
@@ -127,7 +127,7 @@ def _check_row_numbers(rows: ArrayLike, n: int) -> NDArray[np.int64]:
     return np.unique(named).astype(np.int64)
 
 
-def _distances_between(X: Rows, rows: NDArray[np.integer], kernel: Kernel, to: Any) -> Any:
+def _distances_between(X: Rows, rows: Integers, kernel: Kernel, to: Any) -> Any:
     """Half squared feature-space distances between some rows of X and some others."""
     if kernel.name == "precomputed":
         diagonal = X.diagonal()
@@ -137,13 +137,13 @@ def _distances_between(X: Rows, rows: NDArray[np.integer], kernel: Kernel, to: A
 
 def _choose_spread_out(
     X: Rows,
-    candidates: NDArray[np.integer],
+    candidates: Integers,
     n_chosen: int,
     kernel: Kernel,
-    include: NDArray[np.integer],
+    include: Integers,
     strategy: str,
     rng: np.random.RandomState,
-) -> NDArray[np.integer]:
+) -> Integers:
     """Choose candidates one at a time, far from the landmarks so far.
 
     Scikit-learn's ``kmeans_plusplus`` works in input space and cannot start from given rows.
@@ -175,8 +175,8 @@ def _choose_spread_out(
 
 
 def _leverage_scores(
-    X: Rows, rows: NDArray[np.integer], kernel: Kernel, n_landmarks: int, rng: np.random.RandomState
-) -> NDArray[np.float64]:
+    X: Rows, rows: Integers, kernel: Kernel, n_landmarks: int, rng: np.random.RandomState
+) -> Doubles:
     """Estimate ridge leverage scores ``[K (K + λI)⁻¹]_ii`` against a uniform reference sample.
 
     λ is set so that the scores of the reference rows sum to half the number of landmarks (the
@@ -224,7 +224,7 @@ class KernelLandmarks:
 
     kernel: Kernel
     rows: Rows
-    columns: NDArray[np.integer] | None = None
+    columns: Integers | None = None
 
     def __len__(self) -> int:
         return int(self.rows.shape[0])

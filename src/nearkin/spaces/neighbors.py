@@ -13,7 +13,6 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 from sklearn import config_context
 from sklearn.cluster import KMeans
@@ -21,7 +20,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_random_state
 
-from nearkin._types import DOUBLE_BYTES, Doubles, Floats, Ints
+from nearkin._types import DOUBLE_BYTES, Doubles, Floats, Integers, Ints, Mask
 from nearkin.messages import mute_third_party
 from nearkin.pairs.closure import draw_numbers
 from nearkin.rows.distances import centre, middle, rowwise_distances, squared_lengths
@@ -115,7 +114,7 @@ def find_nearest(Z: Floats, Q: Floats, k: int, *, spare: int = _SPARE) -> tuple[
     return distances, rows
 
 
-def rank_by_distance(Z: Floats, Q: Floats, found: Ints) -> tuple[NDArray[np.float64], Ints]:
+def rank_by_distance(Z: Floats, Q: Floats, found: Ints) -> tuple[Doubles, Ints]:
     """Sort candidate rows (m, k), −1 for none, by exact distance and number: distances and rows."""
     m, k = found.shape
     if is_sparse(Z):
@@ -143,12 +142,12 @@ def drop_itself(distances: Floats, rows: Ints, start: int = 0) -> tuple[Floats, 
     return distances[others].reshape(shape), rows[others].reshape(shape)
 
 
-def mark_others(rows: Ints, numbers: Ints) -> NDArray[np.bool_]:
+def mark_others(rows: Ints, numbers: Ints) -> Mask:
     """Mark the entries of lists (m, k) of nearest rows that are not the row itself.
 
     Where equal rows stand before the row itself, the last of all is left out.
     """
-    others: NDArray[np.bool_] = rows != numbers[:, None]
+    others: Mask = rows != numbers[:, None]
     others[others.all(axis=1), -1] = False
     return others
 
@@ -673,7 +672,7 @@ def find_nearest_by_cells(cells: CellIndex, Z: Floats, Q: Floats, k: int) -> tup
 @one_blas_thread()
 def find_nearest_others(
     X: Any, k: int, *, search: SearchMode = "auto", random_state: Any = None
-) -> NDArray[np.integer]:
+) -> Integers:
     """Row numbers (n, k) of the k nearest others of every row of X, which is not far from zero.
 
     ``"auto"`` is exact below 50 000 rows, and sparse rows are compared with all in any case; the
