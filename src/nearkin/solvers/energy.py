@@ -15,6 +15,7 @@ from nearkin.rows import sparse as sparse_rows
 from nearkin.rows.distances import squared_lengths, squared_rowwise_distances
 from nearkin.rows.parallel import compiled, run_in_blocks
 from nearkin.solvers.large_margin import find_nearest_alike
+from nearkin.spaces.local_weights import find_smallest
 
 # Tables of distances that sums over them hold at a time on a device; and sums that the fused
 # kernels hold for each point and class, beside neighbours and margins.
@@ -108,19 +109,10 @@ def intrusion_hinges(
 @compiled()
 def _write_nearest_by_class(squared: Any, starts: Any, out: Any) -> None:
     """Write :func:`find_nearest_by_class` for all points."""
-    k = out.shape[2]
+    places = np.empty(out.shape[2], np.int64)
     for r in range(squared.shape[0]):
         for c in range(out.shape[1]):
-            best = out[r, c]
-            best[:] = np.inf
-            for i in range(starts[c], starts[c + 1]):
-                value = squared[r, i]
-                if value < best[k - 1]:
-                    place = k - 1
-                    while place > 0 and best[place - 1] > value:
-                        best[place] = best[place - 1]
-                        place -= 1
-                    best[place] = value
+            find_smallest(squared[r, starts[c] : starts[c + 1]], places, out[r, c])
 
 
 @compiled()
@@ -241,7 +233,7 @@ class Members:
     squared: Any
 
     def move_beside(self, X: Any) -> Members:
-        """Copy the members to the device of other rows."""
+        """The members on the device of other rows."""
         arrays = (backends.move_kept(one, X) for one in (self.Z, self.nearest, self.squared))
         Z, nearest, squared = arrays
         return Members(Z, self.starts, nearest, squared)
@@ -329,14 +321,9 @@ class _DistanceTable:
         own = find_nearest_by_class(squared, members.starts, members.n_neighbors)
         pushed = impostor_hinges(squared, own, members.starts, margins)
         nobody = np.full(squared.shape[0], -1) if absent is None else absent
-        intrusions = intrusion_hinges(
-            squared,
-            members.starts,
-            members.nearest,
-            members.squared,
-            backends.move_to(nobody, squared),
-            margins,
-        )
+        left_out = backends.move_to(nobody, squared)
+        near = members.nearest, members.squared
+        intrusions = intrusion_hinges(squared, members.starts, *near, left_out, margins)
         return own, pushed, intrusions
 
     def _squared_distances(self, points: Any, absent: Integers | None) -> Any:
@@ -355,7 +342,7 @@ class _DistanceTable:
 
 
 class _FusedSums:
-    """Sums by Triton's kernels, which need memory for the points alone."""
+    """As :class:`_DistanceTable`, by Triton's kernels, in memory for the points alone."""
 
     def __init__(self, members: Members) -> None:
         from nearkin.solvers.triton_kernels import ClassSortedRows
@@ -371,31 +358,25 @@ class _FusedSums:
         )
 
     def for_each_block(self, work: Callable[[slice], None], Z: Any) -> None:
-        """Call ``work`` on every block of points, whose sums fit into memory."""
         c = self.rows.n_classes
         sums = len(FACTORS) * c * (self.rows.n_neighbors + _MORE_SUMS + c)
         access.for_each_block(work, Z, DOUBLE_BYTES * (2 * Z.shape[1] + sums))
 
     def nearest(self, points: Any, absent: Any) -> Any:
-        """Squared distances to the nearest rows of each class, (n_points, n_classes, k)."""
         from nearkin.solvers import triton_kernels
 
         found = triton_kernels.find_nearest_by_class_triton(*self._to_tensors(points, absent))
         return device_math.from_tensor(found, self.like)
 
     def hinges(self, points: Any, absent: Any, margins: Floats) -> tuple[Any, Any, Any]:
-        """Nearest distances by class, then impostor and intrusion hinges for each margin."""
         from nearkin.solvers import triton_kernels
 
         block, rows, left_out = self._to_tensors(points, absent)
         own = triton_kernels.find_nearest_by_class_triton(block, rows, left_out)
         there = device_math.to_tensor(backends.move_to(margins, self.like, "float64"))
-        sums = triton_kernels.sum_hinges_triton(
-            block, rows, own, left_out, there, absent is not None
-        )
-        own, pushed, intrusions = (
-            device_math.from_tensor(part, self.like) for part in (own, *sums)
-        )
+        given = block, rows, own, left_out, there, absent is not None
+        sums = own, *triton_kernels.sum_hinges_triton(*given)
+        own, pushed, intrusions = (device_math.from_tensor(part, self.like) for part in sums)
         return own, pushed, intrusions
 
     def _to_tensors(self, points: Any, absent: Integers | None) -> Any:

@@ -22,6 +22,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy.special import softmax
 from sklearn.neighbors import NearestNeighbors
 
 from nearkin._types import DOUBLE_BYTES, Floats, Integers
@@ -150,8 +151,7 @@ def sign_by_single(matrices: Array) -> tuple[Array, Array]:
     scaled = single / largest + leading
     scales = [*sign_iteration_scales(_SMALLEST_SINGLE), 1.0]  # one more for what is nearly there
     sign = _iterate_sign_triton(scaled, scales)
-    if sign is None:
-        sign = _iterate_sign(scaled, scales)
+    sign = _iterate_sign(scaled, scales) if sign is None else sign
     return sign, d - frobenius_norms(sign) ** 2
 
 
@@ -349,12 +349,10 @@ def mean_local_metric(
         at_a_time = count_metrics_per_block(models)
 
         def add_rows(rows: slice) -> None:
-            part = parts[rows.start // part_rows]
-            own = X[rows]
-            own_weights = None if weights is None else weights[rows]
-            for block in split_range(len(own), at_a_time):
-                block_weights = None if own_weights is None else own_weights[block]
-                part += _sum_metrics(own[block].astype(np.float64), models, block_weights)
+            for block in split_range(rows.stop - rows.start, at_a_time):
+                some = slice(rows.start + block.start, rows.start + block.stop)
+                own = None if weights is None else weights[some]
+                parts[rows.start // part_rows] += _sum_metrics(X[some], models, own)
 
         run_in_blocks(add_rows, n, part_rows)
         total = parts.sum(axis=0)
@@ -377,7 +375,7 @@ def count_rows_to_average(models: ClassModels) -> int:
 
 def _sum_metrics(X: Floats, models: ClassModels, weights: Floats | None) -> Floats:
     """Sum of the local metrics at rows (d, d), weighted if weights are given."""
-    values, vectors = metric_eigenpairs(bias_matrices(X, models))
+    values, vectors = metric_eigenpairs(bias_matrices(X.astype(np.float64), models))
     if weights is not None:
         values = values * weights[:, None]
     # All eigenvectors side by side: one product for the whole block instead of one per row.
@@ -561,7 +559,7 @@ def mixture_density_weights(X: Floats, models: ClassModels) -> Floats:
     """Weights proportional to the density of the mixture of all classes, of sum 1."""
     priors = np.log(models.counts / models.counts.sum())
     logs = models.log_densities(X) + priors
-    return _normalize_weights(np.logaddexp.reduce(logs, axis=1))
+    return np.asarray(softmax(np.logaddexp.reduce(logs, axis=1)))
 
 
 def kernel_density_weights(Z: Floats, rank: int, rng: np.random.RandomState) -> Floats:
@@ -599,7 +597,7 @@ def kernel_density_weights(Z: Floats, rank: int, rng: np.random.RandomState) -> 
         logs[rows] = np.logaddexp(others + np.log(n / len(references)), 0)
 
     run_in_blocks(weigh_block, n, rows_per_block(2 * DOUBLE_BYTES * len(references)))
-    return _normalize_weights(logs)
+    return np.asarray(softmax(logs))
 
 
 def draw_rows(n: int, most: int, rng: np.random.RandomState) -> Integers:
@@ -618,12 +616,6 @@ def _log_sums(exponents: Floats) -> Floats:
     """Logarithm of the sum over each row of exp(−exponent)."""
     least = exponents.min(axis=1)
     return np.asarray(np.log(np.exp(least[:, None] - exponents).sum(axis=1)) - least)
-
-
-def _normalize_weights(logs: Floats) -> Floats:
-    """Weights that sum to 1, from logarithms of unscaled ones."""
-    weights = np.exp(logs - logs.max())
-    return np.asarray(weights / weights.sum())
 
 
 @one_blas_thread()

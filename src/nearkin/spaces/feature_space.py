@@ -545,9 +545,8 @@ def find_feature_space(
     noise = _KERNEL_ROUNDING * largest_entry(K) * float(np.finfo(np.float64).eps)
     if center:
         K = center_kernel(K, overwrite=True)
-        eigenvalues, directions = leading_eigenpairs(K, rank_tol, noise)
-    else:
-        eigenvalues, directions = leading_eigenpairs(K, rank_tol, noise)
+    eigenvalues, directions = leading_eigenpairs(K, rank_tol, noise)
+    if not center:
         _check_positive(K, eigenvalues, kernel)
         # Along a direction that is constant no two points differ, whatever its weight.
         told_apart = np.ptp(directions, axis=0) > _EQUAL_ENTRIES

@@ -425,21 +425,6 @@ def find_near_landmarks(
         _fill_squares(part, landmarks, near, squared[start // size])
 
 
-def weights_from_squares(squared: Doubles, saturating: bool, weights: Any) -> None:
-    """Write weights (n, K) from squared distances to and among neighbours, which are overwritten.
-
-    ``squared`` comes from :func:`allocate_squares`. Half squared feature distances are ``1 −
-    exp(−d²)`` (rbf) if ``saturating``, otherwise ``d²/2``.
-    """
-    if saturating:
-        # NumPy's has several numbers at a time, where the processor can.
-        np.expm1(np.negative(squared, out=squared), out=squared)
-        np.negative(squared, out=squared)
-    else:
-        squared *= 0.5
-    _solve_by_parts(squared, weights)
-
-
 @compiled()
 def _solve_by_parts(half: Any, weights: Any) -> None:
     """Write the weights of all rows, part by part."""
@@ -527,18 +512,13 @@ class Preparation:
     scale: float
     to_unit_length: bool = False
 
-    @property
-    def moves(self) -> tuple[Doubles, float]:
-        """Center (d,) and scale."""
-        return self.center, self.scale
-
     def copy_rows(self, X: Floats) -> Doubles:
         """Copy rows in float64, of unit length if wanted, for loops to move and scale in place."""
         rows = np.array(X, dtype=np.float64, order="C")
         return np.asarray(unit_rows(rows)) if self.to_unit_length else rows
 
     def prepare(self, X: Floats) -> Doubles:
-        """Rows in float64, moved and scaled, as :func:`prepare_rows` does it."""
+        """Rows in float64, moved and scaled as by :func:`prepare_rows`."""
         return np.clip((self.copy_rows(X) - self.center) * self.scale, -FAR, FAR)
 
 
@@ -594,8 +574,8 @@ class NearLandmarks:
     def __init__(
         self, rows: Floats, preparation: Preparation, n_neighbors: int, saturating: bool
     ) -> None:
-        self._preparation, self._n_neighbors = preparation, n_neighbors
-        self._saturating = saturating
+        self._preparation, self._moves = preparation, (preparation.center, preparation.scale)
+        self._n_neighbors, self._saturating = n_neighbors, saturating
         self.points = preparation.prepare(rows)
         self._reach = float(row_norms(self.points, squared=True).max())
         self._made: dict[str, _Points] = {}
@@ -689,15 +669,23 @@ class NearLandmarks:
 
     def _search(self, X: Floats, landmarks: _Points, neighbors: Places, squared: Doubles) -> None:
         """Write positions of the nearest landmarks, and squared distances to and among them."""
-        rows, moves = self._preparation.copy_rows(X), self._preparation.moves
-        points = landmarks.vectors, landmarks.factor
+        rows, points = self._preparation.copy_rows(X), (landmarks.vectors, landmarks.factor)
         rounding = _rank_rounding(X.shape[1], landmarks.factor.dtype)
-        find_near_landmarks(rows, moves, points, self._reach, rounding, neighbors, squared)
+        find_near_landmarks(rows, self._moves, points, self._reach, rounding, neighbors, squared)
 
     def _solve_weights(self, squared: Doubles, X: Floats) -> Floats:
-        """Weights (n, n_neighbors) from squared distances, in the type of X."""
+        """Weights (n, n_neighbors) from squared distances to and among neighbours, overwritten.
+
+        Half squared feature distances are ``1 − exp(−d²)`` if saturating, otherwise ``d²/2``.
+        """
+        if self._saturating:
+            # NumPy's has several numbers at a time, where the processor can.
+            np.expm1(np.negative(squared, out=squared), out=squared)
+            np.negative(squared, out=squared)
+        else:
+            squared *= 0.5
         weights = np.empty((len(X), self._n_neighbors), X.dtype)
-        weights_from_squares(squared, self._saturating, weights)
+        _solve_by_parts(squared, weights)
         return weights
 
     def _assign_to_pivots(self, X: Floats) -> tuple[NDArray[np.int32], Doubles]:
@@ -707,9 +695,8 @@ class NearLandmarks:
         pivots = _Points.from_vectors(self._pivots.vectors, dtype)
         cells, radii = np.empty(len(X), np.int32), np.empty(len(X))
         for part in split_range(len(X), _SHARED_PARTS * PART_ROWS):
-            rows, moves = self._preparation.copy_rows(X[part]), self._preparation.moves
-            found = cells[part], radii[part]
-            _find_nearest_point(rows, moves, pivots.factor, self._reach, rounding, *found)
+            rows, found = self._preparation.copy_rows(X[part]), (cells[part], radii[part])
+            _find_nearest_point(rows, self._moves, pivots.factor, self._reach, rounding, *found)
         return cells, radii
 
     @cached_property
