@@ -339,30 +339,24 @@ def _space_numbers(low: int, high: int) -> list[int]:
 
 
 def make_folds(
-    whole: Partitions,
-    pairs: Pairs,
-    metric: Any,
-    given: Any,
-    X: Any,
-    Z: Floats,
-    rng: np.random.RandomState,
+    some: DrawnRows, pairs: Pairs, metric: Any, given: Any, rng: np.random.RandomState
 ) -> list[Fold]:
     """Folds that hold out parts of the pairs from metric and groups, or of the rows without pairs.
 
-    ``Z`` are the rows X mapped by the fitted metric; ``given`` is the user's metric parameter.
+    The metric is fitted; ``given`` is the user's parameter.
     """
-    n, folds = len(Z), []
+    n, Z, whole, folds = len(some.Z), some.Z, some.partitions, []
     pairs = draw_of_each_kind(pairs, _MOST_PAIRS, rng)
     for learn, judge in make_pair_folds(pairs, _N_FOLDS, rng, unseen="one"):
         told = pairs.subset(learn)
-        without = fit_metric_again(metric, given, X, told)
-        there = Z if without is metric else embed_rows(without, X, whole.seed)
+        without = fit_metric_again(metric, given, some.X, told)
+        there = Z if without is metric else embed_rows(without, some.X, whole.seed)
         partitions = Partitions(there, told, whole.wanted, whole.seed)
         folds.append(Fold(partitions, np.arange(n), pairs.subset(judge)))
     for _ in range(0 if folds else _N_FOLDS):
-        some = np.sort(rng.choice(n, max(2, round(_SHARE * n)), replace=False))
-        told = pairs.restrict(some)
-        folds.append(Fold(Partitions(Z[some], told, whole.wanted, whole.seed), some, Pairs()))
+        rows = np.sort(rng.choice(n, max(2, round(_SHARE * n)), replace=False))
+        told = pairs.restrict(rows)
+        folds.append(Fold(Partitions(Z[rows], told, whole.wanted, whole.seed), rows, Pairs()))
     return folds
 
 
@@ -771,7 +765,7 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
         whole = some.partitions
         classes = None if y is None else renumber_classes(number_classes(y)[some.numbers])
         examples = draw_example_pairs(Evidence(whole.pairs, classes), rng, most=_MOST_PAIRS)
-        folds = make_folds(whole, examples, self.metric_, self.metric, some.X, some.Z, rng)
+        folds = make_folds(some, examples, self.metric_, self.metric, rng)
         share = estimate_share_of_same(self.metric_, some.Z, whole.seed)
         return CandidateSearch(whole, folds, share)
 

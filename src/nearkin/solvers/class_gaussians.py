@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
-from sklearn.utils import check_random_state
 
 from nearkin._types import DOUBLE_BYTES, Floats, Integers, Ints
 from nearkin.errors import InputError
@@ -95,7 +94,6 @@ def fit_class_models(
     *,
     covariance: str = "shrunk",
     regularization: str | float = "auto",
-    random_state: Any = 0,
 ) -> ClassModels:
     r"""Estimate the mean and covariance of every class.
 
@@ -126,7 +124,7 @@ def fit_class_models(
     known = classes >= 0
     n = int(known.sum())
     counts = np.bincount(classes[known])
-    fold = _assign_folds(X, classes, n_folds, check_random_state(random_state))
+    fold = _assign_folds(X, classes, n_folds, np.random.RandomState(0))
     groups = _group_moments(X, fold, len(counts) * n_folds)
     folds = ([array[k::n_folds] for array in groups] for k in range(n_folds))
     _, means, scatters = reduce(_merge_moments, map(tuple, folds))

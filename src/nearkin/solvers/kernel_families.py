@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Generic, Protocol, Self, TypeVar
+from typing import Generic, Self, TypeVar
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, helmert, solve_triangular
@@ -60,21 +60,6 @@ _WIDTH_PAIRS = 300
 _WIDE = 0.03
 _WIDE_PERCENTILES = (1, 99)
 _WIDE_SLACK = 0.3
-
-
-class Family(Protocol):
-    """A family of kernels at one of its members."""
-
-    @property
-    def coordinates(self) -> Floats:
-        """F (n, r), one row for each point."""
-
-    @property
-    def prior(self) -> Floats:
-        """B₀ (r, r) of this member, with the kernel M = F B₀ Fᵀ."""
-
-    def nearest_to(self, B: Floats) -> Self:
-        """Return the member M of least divergence of the kernel F B Fᵀ from it."""
 
 
 @dataclass(frozen=True)
@@ -217,7 +202,9 @@ class DataDependentFamily:
         return np.asarray((precision + precision.T) / 2)
 
 
-SomeFamily = TypeVar("SomeFamily", bound=Family)
+# Each has coordinates F (n, r), the prior B₀ (r, r) of this member with the kernel M = F B₀ Fᵀ, and
+# finds the member M of least divergence of a kernel F B Fᵀ from it.
+SomeFamily = TypeVar("SomeFamily", SpectralFamily, DataDependentFamily, "RbfFamily")
 
 
 @dataclass(frozen=True)
@@ -241,20 +228,17 @@ def alternate(
     *,
     n_iter: int,
     tol: float = 1e-3,
-    max_sweeps: int = 1000,
     sweep_tol: float = 1e-7,
 ) -> Alternated[SomeFamily]:
     """Project onto the pairs' bounds and move within the family, in turn.
 
     At most ``n_iter`` projections; it stops before that when a full step lowers the objective by no
-    more than the share ``tol``. ``max_sweeps`` and ``sweep_tol`` are of
-    :func:`nearkin.solvers.logdet.project`.
+    more than the share ``tol``. Projections stop at ``sweep_tol``.
     """
 
     def project_from(family: SomeFamily) -> LogDetResult:
-        coordinates, prior = family.coordinates, family.prior
         tol = choose_tolerance(sweep_tol, pairs)
-        return project(coordinates, pairs, prior, max_sweeps=max_sweeps, tol=tol)
+        return project(family.coordinates, pairs, family.prior, tol=tol)
 
     solution = project_from(family)
     history = [float(solution.objective[-1])]
@@ -269,7 +253,7 @@ def alternate(
     return Alternated(family, solution, np.array(history), converged)
 
 
-def _measure_gain(family: Family, moved: Family, B: Floats) -> float:
+def _measure_gain(family: SomeFamily, moved: SomeFamily, B: Floats) -> float:
     """By how much the divergence of a fixed K falls when M moves to another member."""
     before, after = family.coordinates, moved.coordinates
     B_moved = B

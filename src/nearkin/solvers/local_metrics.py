@@ -440,14 +440,14 @@ def _compute_on_device(Phi: Any, dtype: Any) -> Any:
     :func:`local_metrics`.
     """
     xp = backends.namespace(Phi)
-    metrics, doubt = _compute_by_sign(xp.astype(Phi, dtype, copy=False), xp)
+    metrics, doubt = _compute_by_sign(xp.astype(Phi, dtype, copy=False))
     name = backends.dtype_name(metrics)
     those = xp.nonzero(doubt > _DOUBT[name])[0]
     if those.shape[0] == 0:
         return metrics
     left = xp.take(Phi, those, axis=0)
     if name == "float64":
-        certain = _compute_by_sign(left, xp, with_zeros=True)[0]
+        certain = _compute_by_sign(left, with_zeros=True)[0]
     elif backends.dtype_name(Phi) == "float64":
         certain = xp.astype(_compute_on_device(left, Phi.dtype), dtype)
     else:  # a device without float64
@@ -455,7 +455,7 @@ def _compute_on_device(Phi: Any, dtype: Any) -> Any:
     return device_math.replace_rows(metrics, those, certain)
 
 
-def local_metrics_by_sign(Phi: Any, xp: Any = np) -> Any:
+def local_metrics_by_sign(Phi: Any) -> Any:
     r"""Local metrics (n, d, d) by products of matrices only, for accelerators.
 
     With :math:`S = \operatorname{sign} \Phi`, found by the iteration of Newton and Schulz, the size
@@ -467,20 +467,20 @@ def local_metrics_by_sign(Phi: Any, xp: Any = np) -> Any:
 
     As by :func:`local_metrics`, but that eigenvalues of Φ between 1e-11 and 1e-8 of its norm (in
     float32 up to 1e-6) may have been given a weight between those of both signs, which changes an
-    eigenvalue of M of the size of the floor. ``xp`` is the namespace of Φ's array type.
+    eigenvalue of M of the size of the floor.
 
     O(n d³) time and O(n d²) memory. Each step (about 25, in float32 20) is two products.
     """
-    return _compute_by_sign(Phi, xp)[0]
+    return _compute_by_sign(Phi)[0]
 
 
-def _compute_by_sign(Phi: Any, xp: Any, *, with_zeros: bool = False) -> tuple[Any, Any]:
+def _compute_by_sign(Phi: Any, *, with_zeros: bool = False) -> tuple[Any, Any]:
     """Local metrics, and how many eigenvalues are neither 0 nor of a certain sign.
 
     Zeros cannot be told in float32 and are in doubt there. In float64 ``with_zeros`` tells them at
     twice the cost: the mean of the signs of Φ + τ and Φ − τ is zero for eigenvalues below τ.
     """
-    d = Phi.shape[-1]
+    xp, d = namespace(Phi), Phi.shape[-1]
     identity = xp.eye(d, dtype=Phi.dtype, device=getattr(Phi, "device", None))
     norm = xp.sqrt(xp.sum(Phi * Phi, axis=(-2, -1), keepdims=True))
     flat = norm == 0

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Integral, Real
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -100,15 +100,6 @@ PARAMETER_CONSTRAINTS: dict[str, list[Any]] = {
     "scale": ["boolean"],
     "random_state": ["random_state"],
 }
-
-
-class Extension(Protocol):
-    """A map from rows to weighted sums of the landmarks' coordinates."""
-
-    landmarks: KernelLandmarks
-
-    def embed(self, X: Rows, coordinates: Floats) -> Floats:
-        """Map every row x to ``z(x) = Σ_j w_j(x) · coordinates[j]``, in the type of X."""
 
 
 @stored(landmarks=a("KernelLandmarks"), n_neighbors=whole)
@@ -240,6 +231,10 @@ class KernelExpansion:
         sums = keep_sums(self, coordinates, lambda: KernelSums(self.landmarks, coordinates))
         found: Floats = sums.at(X)
         return found
+
+
+# Maps of rows to weighted sums of the landmarks' coordinates.
+Extension: TypeAlias = LocalExtension | NystroemExtension | KernelExpansion
 
 
 # ---- Local weights on the device of the rows
