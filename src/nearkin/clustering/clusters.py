@@ -112,18 +112,13 @@ USUAL_FAMILIES = ("k-means", LINKAGE)
 
 @dataclass(frozen=True)
 class HeldOutRates:
-    """Which held-out pairs, ``same`` or different, groupings put together; pairs have weights.
+    """Which held-out pairs, ``same`` or different, groupings put together; pairs have weights."""
 
-    ``together``, (n_groupings, n_pairs), is 1 where a grouping has both rows of a pair in one
-    group, else 0. ``shares`` (n_groupings,) are those of all pairs of rows in one group,
-    ``usual_share`` the share of all pairs that are the same, as estimated without held-out pairs.
-    """
-
-    together: Floats
+    together: Floats  # (n_groupings, n_pairs): 1 where both rows of a pair are in one group, else 0
     same: Mask
     weights: Floats
-    shares: Floats
-    usual_share: float
+    shares: Floats  # (n_groupings,), of all pairs of rows, that are in one group
+    usual_share: float  # of all pairs, that are the same, estimated without held-out pairs
 
     def estimate_rates(self, weights: Floats | None = None) -> tuple[Floats, Floats]:
         """Shares (n_groupings,) T of same and F of different pairs that groupings join."""
@@ -192,18 +187,14 @@ class Fold:
 
 @dataclass(frozen=True)
 class JudgedCandidate:
-    """A candidate: the number of groups that it found, and how it does on held-out pairs.
-
-    ``together`` (n_pairs,) and ``share`` are as in :class:`HeldOutRates`. ``apart``, the mean
-    silhouette, is found only where no pairs of both kinds are held out.
-    """
+    """A candidate: the number of groups that it found, and how it does on held-out pairs."""
 
     key: Key
     found: int
-    together: Floats
+    together: Floats  # (n_pairs,), and the next, as in HeldOutRates
     share: float
     stability: float
-    apart: float
+    apart: float  # mean silhouette; 0 where pairs of both kinds are held out
 
 
 class CandidateSearch:
@@ -453,18 +444,13 @@ def group_all_rows(some: DrawnRows, labels: Ints, Z: Floats, known: Pairs, block
 
 @dataclass(frozen=True)
 class GroupingCandidate:
-    """A line of the report: a candidate grouping, and its results.
-
-    ``asked`` and ``found`` are numbers of groups, before and after rows were moved to keep pairs.
-    ``index`` is the adjusted Rand index expected from held-out pairs, NaN without these;
-    ``stability`` the mean adjusted Rand index with groupings that lack some pairs, or rows.
-    """
+    """A line of the report: a candidate grouping, and its results."""
 
     family: str
-    asked: int
-    found: int
-    index: float
-    stability: float
+    asked: int  # number of groups, before rows were moved to keep pairs
+    found: int  # and after
+    index: float  # adjusted Rand index expected from held-out pairs, NaN without these
+    stability: float  # mean adjusted Rand index with groupings that lack some pairs, or rows
     score: float
     chosen: bool = False
 

@@ -47,14 +47,10 @@ class TooFewGroupsError(PairsError):
 
 @dataclass(frozen=True)
 class Blocks:
-    """Blocks of rows that must-links tie together, and cannot-links between blocks.
+    """Blocks of rows that must-links tie together, and cannot-links between blocks."""
 
-    ``of`` (n,) is the block of each row, numbered in the order of first rows. ``apart`` is
-    symmetric, of shape (n_blocks, n_blocks), with sums of the cannot-links' weights.
-    """
-
-    of: Ints
-    apart: sp.csr_array
+    of: Ints  # (n,), the block of each row, numbered in the order of first rows
+    apart: sp.csr_array  # (n_blocks, n_blocks), symmetric: sums of the cannot-links' weights
 
     @property
     def count(self) -> int:

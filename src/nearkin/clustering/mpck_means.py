@@ -493,10 +493,7 @@ def lower_objective(
     tol: float,
     rng: np.random.RandomState,
 ) -> tuple[Integers, Floats, Floats, Floats]:
-    """Alternate assignment and update from start centres and weights; no cluster stays empty.
-
-    Returns labels, centres, weights, and the objective after every half step.
-    """
+    """Labels, centres, weights, and the objective after every half step, assigning and updating."""
     n = problem.X.shape[0]
     varying = ~problem.constant
     enough = tol * n * float(weights[varying] @ problem.variance[varying])

@@ -43,18 +43,14 @@ _NO_SPREAD = 1e-12
 )
 @dataclass(frozen=True)
 class ClassModels:
-    """Gaussian densities of c classes in d columns.
-
-    ``precisions`` (c, d, d) are inverse covariances; ``pooled_shares`` and ``identity_shares`` (c,)
-    say how much of each covariance is that within all classes, and a multiple of the identity.
-    """
+    """Gaussian densities of c classes in d columns."""
 
     means: Floats
-    precisions: Floats
+    precisions: Floats  # (c, d, d), inverse covariances
     log_determinants: Floats
     counts: Integers
-    pooled_shares: Floats
-    identity_shares: Floats
+    pooled_shares: Floats  # (c,), how much of a covariance is that within all classes
+    identity_shares: Floats  # and a multiple of the identity
 
     def gradients(self, X: Floats) -> tuple[Floats, Floats]:
         r"""Differences :math:`x - \mu_c`, and these times :math:`\Sigma_c^{-1}`, each (c, n, d)."""

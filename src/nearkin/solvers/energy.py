@@ -221,14 +221,12 @@ def _sum_intrusions(
 
 @dataclass(frozen=True)
 class Members:
-    """Training rows (n, q) in order of their class, ``Z[starts[c]:starts[c + 1]]`` of class c.
-
-    ``nearest`` (n, k + 1) are the nearest other rows of the class, −1 where there are none, one
-    more than is needed, so that any can be left out; ``squared`` are squared distances.
-    """
+    """Training rows (n, q) in order of their class, ``Z[starts[c]:starts[c + 1]]`` of class c."""
 
     Z: Any
     starts: Integers
+    # The nearest other rows of the class (n, k + 1), −1 where there are none: one more than is
+    # needed, so that any can be left out; and squared distances to them.
     nearest: Any
     squared: Any
 

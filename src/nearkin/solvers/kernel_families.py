@@ -209,14 +209,11 @@ SomeFamily = TypeVar("SomeFamily", SpectralFamily, DataDependentFamily, "RbfFami
 
 @dataclass(frozen=True)
 class Alternated(Generic[SomeFamily]):
-    """Result of :func:`alternate`: the member that the last projection started from, and that.
-
-    ``objective`` is after every half step, the first a projection. It never rises but by the
-    tolerance of the projections.
-    """
+    """Result of :func:`alternate`: the member that the last projection started from, and that."""
 
     family: SomeFamily
     solution: LogDetResult
+    # After every half step, the first a projection; it rises by their tolerance at most.
     objective: Floats
     converged: bool
 

@@ -67,17 +67,12 @@ _MORE_ROUNDINGS = 4
 
 @dataclass(frozen=True)
 class Classes:
-    """Classes of rows of X about which something is known, and which classes differ.
-
-    Rows of one class are alike. Classes below ``n_labels`` are labels, and differ all from one
-    another. ``unlike`` has ``a * n_classes + b``, sorted, of all further classes a and b that
-    differ, in both orders.
-    """
+    """Classes of rows of X about which something is known, and which classes differ."""
 
     rows: Integers
-    number: Integers
-    n_labels: int
-    unlike: Ints
+    number: Integers  # of each row's class; rows of one are alike
+    n_labels: int  # classes below are labels, and differ all from one another
+    unlike: Ints  # a * n_classes + b, sorted, of further classes that differ, in both orders
     n_classes: int
 
 
@@ -130,16 +125,13 @@ def find_nearest_alike(X: Any, number: Integers, n_neighbors: int) -> Integers:
 
 @dataclass(frozen=True)
 class MarginProblem:
-    """Objective of large margin nearest neighbours for given targets (n, k), −1 for none.
-
-    ``margin`` is a squared distance, and ``push`` μ, the share of impostors in the objective.
-    """
+    """Objective of large margin nearest neighbours for given targets (n, k), −1 for none."""
 
     X: Floats
     targets: Integers
     classes: Classes
-    margin: float
-    push: float
+    margin: float  # a squared distance
+    push: float  # μ, the share of impostors in the objective
 
     def target_distances(self, Z: Floats) -> Floats:
         """Squared distances of rows to their targets (n, k), −inf where there is none."""

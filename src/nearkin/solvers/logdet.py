@@ -115,14 +115,11 @@ NO_TRIPLETS = Triplets(np.empty((0, 3), dtype=np.int64), np.empty(0))
 
 @dataclass(frozen=True)
 class TripletDifferences:
-    """Triplets as differences z and v (t, r), in units of the margin's own.
-
-    ``cap`` (t,) is c, what a triplet costs by its missing.
-    """
+    """Triplets as differences z and v (t, r), in units of the margin's own."""
 
     near: Floats
     far: Floats
-    cap: Floats
+    cap: Floats  # c (t,), what a triplet costs by its missing
 
     @classmethod
     def of(cls, F: Floats, triplets: Triplets, slack: float) -> TripletDifferences:
@@ -187,24 +184,21 @@ def sweep_triplets(order: Any, near: Any, far: Any, cap: Any, duals: Any, B: Any
 
 @dataclass(frozen=True)
 class BoundedPairs:
-    """Pairs of rows, and how far apart they are to be.
+    """Pairs of rows, and how far apart they are to be: squared distances.
 
-    ``sign`` is +1 for must-links, −1 for cannot-links; these are to be at most ``upper``, or at
-    least ``lower``, apart, both squared. ``weight`` is above 0: a slack γ for weights w is the same
-    as a slack γ/a for weights aw. The larger γ, above 0, the more the pairs count beside the prior;
-    ``inf`` makes the bounds strict, which need not be possible. Where ``targets`` (k,) are given,
-    each pair has its own bound, squared; one that is to be at just one distance is there twice,
-    with both signs.
+    A slack γ for weights w is the same as a slack γ/a for weights aw. The larger γ, above 0, the
+    more the pairs count beside the prior; ``inf`` makes bounds strict, which need not be possible.
     """
 
     left: Integers
     right: Integers
-    sign: Floats
-    weight: Floats
-    upper: float
-    lower: float
+    sign: Floats  # +1 for must-links, −1 for cannot-links
+    weight: Floats  # above 0
+    upper: float  # must-links are to be at most so far apart
+    lower: float  # and cannot-links at least
     slack: float
     triplets: Triplets = NO_TRIPLETS
+    # Each pair's own bound (k,); one that is to be at just one distance is there with both signs.
     targets: Floats | None = None
 
 
@@ -212,22 +206,19 @@ class BoundedPairs:
 class LogDetResult:
     """Result of :func:`project`: B (r, r), dual variables, and what became of the pairs.
 
-    ``duals`` (k,) are λ, zero for pairs that hold without being asked to, and ``triplet_duals``
-    (t,) μ likewise; ``slacks`` (k,) are ξ, the squared distances that the pairs were allowed in the
-    end. The objective is before the first sweep and after each, with the best ξ for the B of that
-    moment. It need not fall at every sweep: the sweeps raise g. ``gap`` is how far the last of them
-    is from the minimum at most, by duality. ``n_coincident`` pairs of equal points were left alone.
+    The objective is before the first sweep and after each, with the best ξ for the B of that
+    moment. It need not fall at every sweep: the sweeps raise g.
     """
 
     B: Floats
-    duals: Floats
-    slacks: Floats
+    duals: Floats  # λ (k,), zero for pairs that hold without being asked to
+    slacks: Floats  # ξ (k,), the squared distances that the pairs were allowed in the end
     objective: Floats
-    gap: float
+    gap: float  # from the last of these to the minimum at most, by duality
     n_sweeps: int
     converged: bool
-    n_coincident: int
-    triplet_duals: Floats
+    n_coincident: int  # pairs of equal points, which were left alone
+    triplet_duals: Floats  # μ (t,), like λ
 
 
 def divergence(B: Floats, B0: Floats) -> float:

@@ -44,17 +44,13 @@ _NO_SPREAD, _LEAST_SPREAD = 1e-12, 1e-6
 
 @dataclass(frozen=True)
 class Springs:
-    """A few springs at each of n points, each stored with both its ends, row by row.
+    """A few springs at each of n points, each stored with both its ends, row by row."""
 
-    Those of point i are at positions ``starts[i]`` to ``starts[i + 1]``, with the other end in
-    ``others``. A strut only pushes.
-    """
-
-    starts: Ints
-    others: NDArray[np.int32]
+    starts: Ints  # springs of point i are at positions starts[i] to starts[i + 1]
+    others: NDArray[np.int32]  # their other ends
     weight: Floats
     rest: Floats
-    strut: Mask
+    strut: Mask  # which only push
 
     @property
     def n_points(self) -> int:
@@ -387,18 +383,13 @@ AnySprings: TypeAlias = Springs | CompleteSprings | OrderedSprings
 
 @dataclass(frozen=True)
 class Relaxed:
-    """Result of :func:`relax` and its like: the configuration Y (n, q), and the stress.
-
-    The latter is before the first step and after each. ``converged`` says whether the last step
-    lowered it by no more than ``tol`` of it. ``coefficients`` (m, q) are B of :func:`relax_along`,
-    and ``gains`` (q,) those of directions of :func:`relax_jointly`.
-    """
+    """Result of :func:`relax` and its like: the configuration Y (n, q), and the stress."""
 
     Y: Floats
-    stress: list[float]
-    converged: bool
-    coefficients: Any = None
-    gains: Any = None
+    stress: list[float]  # before the first step and after each
+    converged: bool  # whether the last step lowered it by no more than the share tol
+    coefficients: Any = None  # B (m, q) of relax_along
+    gains: Any = None  # of directions (q,), of relax_jointly
 
 
 def relax(springs: AnySprings, Y: Floats, *, n_iter: int, tol: float = 0.0) -> Relaxed:

@@ -460,25 +460,18 @@ def combine_coordinates(neighbors: Any, weights: Any, coordinates: Any) -> Any:
 
 @dataclass(frozen=True)
 class FeatureSpace:
-    """Leading directions of m landmarks in feature space.
-
-    ``eigenvalues`` (q) of the landmarks' kernel matrix, centred or not, decrease; ``directions``
-    (m, q) are its unit eigenvectors, and ``rows`` the landmarks' row numbers.
-    """
+    """Leading directions of m landmarks in feature space."""
 
     kernel: Kernel
-    rows: Ints
+    rows: Ints  # row numbers of the landmarks
     landmarks: KernelLandmarks
-    eigenvalues: Floats
-    directions: Floats
+    eigenvalues: Floats  # (q,) of their kernel matrix, decreasing
+    directions: Floats  # (m, q), its unit eigenvectors
     centered: bool = True
 
     @property
     def random_spread(self) -> Floats | float:
-        """Mean squared difference of two random landmarks along a direction, or along each.
-
-        Centred unit vectors all have the same.
-        """
+        """Mean squared difference of two random landmarks along each direction, one if centred."""
         m = len(self.rows)
         if self.centered:
             return 2 / max(m - 1, 1)

@@ -216,15 +216,11 @@ def _kernel_between(X: Rows, rows: Any, to: Any, kernel: Kernel) -> Any:
 @stored(kernel=a("Kernel"), rows=training_rows("m d"), columns=maybe(ints("m")))
 @dataclass(eq=False, repr=False)
 class KernelLandmarks:
-    """m landmark rows and a kernel: kernel values and feature-space distances to them.
-
-    With a precomputed kernel ``rows`` is the m×m kernel matrix among the landmarks, and ``columns``
-    says which columns of a row of kernel values are theirs.
-    """
+    """m landmark rows and a kernel: kernel values and feature-space distances to them."""
 
     kernel: Kernel
-    rows: Rows
-    columns: Integers | None = None
+    rows: Rows  # or, with a precomputed kernel, the m×m kernel matrix among the landmarks,
+    columns: Integers | None = None  # and which columns of a row of kernel values are theirs
 
     def __len__(self) -> int:
         return int(self.rows.shape[0])
@@ -288,10 +284,7 @@ class KernelLandmarks:
             return self.kernel(self._around_middle(X), self._around_middle(self._rows_beside(X)))
 
     def distances_to(self, X: Rows) -> tuple[Floats, Floats]:
-        """Numbers that feature-space distances to landmarks increase with, and their rounding.
-
-        See :func:`nearkin.spaces.kernels.unsaturated_distances`.
-        """
+        """:func:`nearkin.spaces.kernels.unsaturated_distances` to landmarks, and their rounding."""
         if self.columns is None:
             with ignore_overflow():
                 X = backends.widen(X)

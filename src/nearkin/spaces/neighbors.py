@@ -281,25 +281,17 @@ def _bound_rounding(Z: Floats, squared_norms: Any, squared: Any) -> Any:
 
 
 class CellCodes(NamedTuple):
-    """n rows of c cells, coded in one byte a number.
+    """n rows of c cells, coded in one byte a number, less the cell's centre and in its unit."""
 
-    ``order`` numbers the rows, those of the first cell first; cell i has positions ``starts[i]`` to
-    ``starts[i + 1]``. A cell's rows are stored less its centre, one of ``centers`` (c, q), in its
-    unit: the largest difference, in any column, of its rows from the centre. ``errors`` (c,) are
-    the largest distances of rows from what their codes, times ``steps`` (c, q), stand for,
-    ``radii`` those of the latter from the centre, and ``lengths`` (n,) all of these squared. The
-    codes (n q,) of a tile follow one another, column by column.
-    """
-
-    order: Ints
-    starts: Ints
-    centers: Doubles
-    units: Doubles
-    steps: Any
-    errors: Doubles
-    radii: Doubles
-    lengths: Any
-    codes: Any
+    order: Ints  # row numbers, those of the first cell first
+    starts: Ints  # cell i has positions starts[i] to starts[i + 1]
+    centers: Doubles  # (c, q)
+    units: Doubles  # largest difference, in any column, of a cell's rows from its centre
+    steps: Any  # (c, q): codes times these are what they stand for
+    errors: Doubles  # largest distance of a cell's rows from what their codes stand for
+    radii: Doubles  # largest distance of the latter from the centre
+    lengths: Any  # (n,), all of these distances squared
+    codes: Any  # (n q,): those of a tile follow one another, column by column
 
 
 def encode_cells(Z: Floats, cell: Ints, centers: Doubles) -> CellCodes:
