@@ -443,27 +443,23 @@ def energies(
     shape = (len(margins), Z.shape[0], members.n_classes)
 
     def of_block(sums: _DistanceTable | _FusedSums, points: Any, absent: Any) -> Any:
-        return _energies(*sums.hinges(points, absent, margins), push)
+        own, pushed, intrusions = sums.hinges(points, absent, margins)
+        xp, k = backends.namespace(own), own.shape[2]
+        n_own: Any = 0.0
+        pulled: Any = 0.0
+        for t in range(k):
+            there = xp.isfinite(own[:, :, t])
+            n_own = n_own + backends.as_type(there, own.dtype)
+            pulled = pulled + xp.where(there, own[:, :, t], 0.0)
+        scale = k / device_math.clip(n_own, 1.0)
+        everywhere: Any = 0.0
+        for c in range(own.shape[1]):
+            everywhere = everywhere + intrusions[:, :, c]
+        energy = (1.0 - push) * scale * pulled + push * scale * pushed
+        energy = energy + push * (everywhere[:, :, None] - intrusions)
+        return xp.where(n_own > 0, energy, xp.inf)
 
     return _fill_by_blocks(Z, members, left_out, shape, 1, of_block)
-
-
-def _energies(own: Any, pushed: Any, intrusions: Any, push: float) -> Any:
-    """Energies (n_margins, n_points, n_classes) from nearest distances and both sums of hinges."""
-    xp, k = backends.namespace(own), own.shape[2]
-    n_own: Any = 0.0
-    pulled: Any = 0.0
-    for t in range(k):
-        there = xp.isfinite(own[:, :, t])
-        n_own = n_own + backends.as_type(there, own.dtype)
-        pulled = pulled + xp.where(there, own[:, :, t], 0.0)
-    scale = k / device_math.clip(n_own, 1.0)
-    everywhere: Any = 0.0
-    for c in range(own.shape[1]):
-        everywhere = everywhere + intrusions[:, :, c]
-    energy = (1.0 - push) * scale * pulled + push * scale * pushed
-    energy = energy + push * (everywhere[:, :, None] - intrusions)
-    return xp.where(n_own > 0, energy, xp.inf)
 
 
 def choose_margin(

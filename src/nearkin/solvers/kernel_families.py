@@ -66,15 +66,14 @@ _WIDE_SLACK = 0.3
 class SpectralFamily:
     r"""Kernels :math:`V \operatorname{diag}(\alpha) V^\top` with decreasing weights.
 
-    ``coordinates`` (n, r) are V, orthonormal columns, the smoothest first, and ``weights`` (r,) α.
-    ``keeps_size`` says whether the product of the weights stays. Without anything that is to be far
-    apart, the kernel that meets all bounds best is zero: then only the shape of it may be learned.
-    The constant function, of which distances know nothing, is in neither product nor order.
+    Without anything that is to be far apart, the kernel that meets all bounds best is zero: then
+    only its shape may be learned, at a fixed product of the weights. The constant function, of
+    which distances know nothing, is in neither product nor order.
     """
 
-    coordinates: Floats
-    weights: Floats
-    keeps_size: bool = False
+    coordinates: Floats  # V (n, r), orthonormal columns, the smoothest first
+    weights: Floats  # α (r,)
+    keeps_size: bool = False  # whether their product stays
 
     @property
     def prior(self) -> Floats:
@@ -267,17 +266,14 @@ def _measure_gain(family: SomeFamily, moved: SomeFamily, B: Floats) -> float:
 class RbfFamily:
     r"""Kernels :math:`\alpha \exp(-\gamma \|x - y\|^2)` of unknown width and size.
 
-    ``squared`` (m, m) are squared distances between the points; ``gamma`` and ``size`` are γ and α.
-    ``moves`` says whether :meth:`nearest_to` looks for another γ too.
-
     Distances know nothing of a kernel's mean, so all is done in the space of centred functions, of
     m − 1 dimensions. O(m³) time for each width that is tried.
     """
 
-    squared: Floats
+    squared: Floats  # (m, m), squared distances between the points
     gamma: float
-    size: float = 1.0
-    moves: bool = True
+    size: float = 1.0  # α
+    moves: bool = True  # whether nearest_to looks for another γ too
 
     @cached_property
     def coordinates(self) -> Floats:

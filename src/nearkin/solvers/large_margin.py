@@ -364,7 +364,9 @@ def minimize_margin_objective(
         value, _ = problem.objective(tried, found)
         if value > history[-1]:
             n_watched = len(rivals[0])
-            rivals = _unite_pairs(rivals, found, len(problem.X))
+            n = len(problem.X)
+            keys = np.union1d(*(i.astype(np.int64) * n + j for i, j in (rivals, found)))
+            rivals = (keys // n).astype(np.int32), (keys % n).astype(np.int32)
             converged = len(rivals[0]) == n_watched  # nothing but rounding is left
             continue
         converged = history[-1] - value <= tol * history[-1] or value <= nothing
@@ -457,14 +459,6 @@ def learn_large_margin_metric(
             if not found.converged:
                 break
     return solution, margin
-
-
-def _unite_pairs(
-    a: tuple[Integers, Integers], b: tuple[Integers, Integers], n: int
-) -> tuple[Integers, Integers]:
-    """Union of two lists of pairs of row numbers below n."""
-    keys = np.union1d(*(left.astype(np.int64) * n + right for left, right in (a, b)))
-    return (keys // n).astype(np.int32), (keys % n).astype(np.int32)
 
 
 def _mean_target_distance(X: Floats, targets: Integers) -> float:

@@ -64,16 +64,11 @@ _KERNEL_ROUNDING, _ENTRY_ROUNDING = 8, 4
 )
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel function with fixed parameters.
+    """A kernel function with fixed parameters."""
 
-    ``name`` is one of :data:`KERNEL_NAMES`, or ``"callable"`` with ``function(A, B)`` giving the
-    kernel matrix. ``gamma`` is the inverse bandwidth (rbf, laplacian) or the scale of the inner
-    product (poly); ``degree`` and ``coef0`` are of the polynomial kernel.
-    """
-
-    name: str
-    gamma: float = 1.0
-    degree: float = 3
+    name: str  # of KERNEL_NAMES, or "callable" with a function that gives the kernel matrix
+    gamma: float = 1.0  # inverse bandwidth (rbf, laplacian), or scale of the inner product (poly)
+    degree: float = 3  # of the polynomial kernel, as is the next
     coef0: float = 1
     function: KernelFunction | None = None
 

@@ -528,16 +528,14 @@ def _far(dtype: Any) -> float:
 
 
 class GaussianSums:
-    """Sums of Gaussian kernel values and a constant, for dense rows, in the digits of one type.
-
-    ``reach`` is the largest exponent between a landmark and their middle.
-    """
+    """Sums of Gaussian kernel values and a constant, for dense rows, in the digits of one type."""
 
     def __init__(
         self, landmarks: KernelLandmarks, coefficients: Doubles, constant: Doubles, dtype: Any
     ) -> None:
         self.landmarks = landmarks
         self.center, self.scale, points = prepare_landmarks(landmarks, dtype)
+        # The largest exponent between a landmark and their middle.
         self.reach = float(squared_lengths(points).max())
         m, d = points.shape
         # −‖u − v‖² is a product: of (u, ‖u‖², 1) and (2v, −1, −‖v‖²).

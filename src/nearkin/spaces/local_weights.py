@@ -503,14 +503,11 @@ Places: TypeAlias = NDArray[np.int32]
 
 @dataclass(frozen=True)
 class Preparation:
-    """How rows are moved and scaled so that their Euclidean distances determine a kernel.
+    """How rows are moved and scaled so that their Euclidean distances determine a kernel."""
 
-    They are divided by their lengths if wanted, then less the center, then times the scale.
-    """
-
-    center: Doubles
-    scale: float
-    to_unit_length: bool = False
+    center: Doubles  # what is subtracted
+    scale: float  # what the rest is multiplied by
+    to_unit_length: bool = False  # whether rows are divided by their lengths first
 
     def copy_rows(self, X: Floats) -> Doubles:
         """Copy rows in float64, of unit length if wanted, for loops to move and scale in place."""
@@ -524,13 +521,11 @@ class Preparation:
 
 @dataclass(frozen=True)
 class _Points:
-    """Points, and the factor of a product that ranks them by their distance from a row u.
-
-    That is ``‖l‖² − 2 u·l``, where a column of ones after u meets ‖l‖².
-    """
+    """Points, and the factor of a product that ranks them by their distance from a row u."""
 
     vectors: Doubles
-    factor: Floats  # of shape (d + 1, m), in the type of the rows
+    # (d + 1, m), in the type of the rows, for ‖l‖² − 2 u·l: a column of ones after u meets ‖l‖².
+    factor: Floats
 
     @classmethod
     def from_vectors(cls, vectors: Doubles, dtype: DTypeLike) -> _Points:
