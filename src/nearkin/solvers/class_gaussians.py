@@ -193,21 +193,18 @@ def _find_order_keys(X: Any, classes: Integers, direction: Floats) -> Parts:
 
     mean = access.reduce_rows(X, sum_known, classes)[0] / (classes >= 0).sum()
 
-    def of_block(block: Any, row: Integers) -> Parts:
-        block = _take_in_float64(block, np.arange(block.shape[0]))
+    def of_block(block: Any) -> Parts:
+        block = backends.widen(block)
         xp = backends.namespace(block)
         center, axis = backends.move_to(mean, block), backends.move_to(direction, block)
         squared = backends.to_numpy(xp.sum((block - center) ** 2, axis=1))
-        return row, backends.to_numpy(xp.sum(block * axis, axis=1)), squared
+        return backends.to_numpy(xp.sum(block * axis, axis=1)), squared
+
+    def append(one: Parts, other: Parts) -> Parts:
+        return tuple(map(np.concatenate, zip(one, other, strict=True)))
 
     with np.errstate(over="ignore"):
-        parts = access.reduce_rows(
-            X,
-            of_block,
-            np.arange(X.shape[0]),
-            combine=lambda one, other: tuple(map(np.concatenate, zip(one, other, strict=True))),
-        )
-        _, along, squared = (part[np.argsort(parts[0])] for part in parts)
+        along, squared = access.reduce_rows(X, of_block, combine=append)
         return along, squared.astype(np.float32)
 
 
