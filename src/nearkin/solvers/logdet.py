@@ -123,7 +123,7 @@ class TripletDifferences:
 
     @classmethod
     def of(cls, F: Floats, triplets: Triplets, slack: float) -> TripletDifferences:
-        """Return differences of triplets, in coordinates where cannot-links are to be one apart."""
+        """Differences of triplets, in coordinates where cannot-links are to be one apart."""
         a, b, c = triplets.rows.T
         cap = np.minimum(slack * np.asarray(triplets.weight, dtype=np.float64), _MOST) / MARGIN
         return cls(F[a] - F[b], F[a] - F[c], cap)

@@ -349,18 +349,14 @@ class _EuclideanOnDevice:
         few = self.local.n_neighbors <= _MOST_IN_REGISTERS
         if not few or len(self.local.landmarks) > _MOST_IN_TABLE:
             return search, None
-        among = device_math.to_tensor(self.distances_among())
+        # Half squared distances among the landmarks in feature space, in float64.
+        xp, points = backends.namespace(self.points), backends.widen(self.points)
+        middle = access.column_medians(points)
+        squared, rounding = device_math.squared_distances_around(points, points, middle)
+        squared = xp.where(squared > rounding[:, None], squared, xp.zeros_like(squared))
+        among = device_math.to_tensor(-xp.expm1(-squared) if self.saturating else 0.5 * squared)
         numbers = device_math.to_tensor(backends.move_to([EPSILON, NEARER], rows, "float64"))
         return search, Systems(search, among, self.saturating, numbers)
-
-    def distances_among(self) -> Any:
-        """Half squared distances among the landmarks in feature space, in float64."""
-        xp, points = backends.namespace(self.points), backends.widen(self.points)
-        squared, rounding = device_math.squared_distances_around(
-            points, points, access.column_medians(points)
-        )
-        squared = xp.where(squared > rounding[:, None], squared, xp.zeros_like(squared))
-        return -xp.expm1(-squared) if self.saturating else 0.5 * squared
 
     def embed(self, X: Any, coordinates: Any, start: int) -> Any:
         """Map a block of rows to weighted sums of coordinates."""

@@ -365,9 +365,7 @@ def coarsen(L: Any, null: Any) -> Grid:
 def _aggregate(starts: Any, others: Any, entries: Any) -> Any:
     """Group rows around roots that share no neighbour, and other rows with the nearest root.
 
-    Returns the group of each row, and the number of groups.
-
-    Every row has neighbours, so that an aggregate has at least two rows.
+    Returns the group of each row, of two at least since all have neighbours, and their number.
     """
     n = len(starts) - 1
     group = np.full(n, -1, dtype=np.int32)
@@ -641,7 +639,19 @@ def lle_coordinates(X: Rows, n_neighbors: int, n_vectors: int) -> tuple[Floats, 
     n = len(X)
     neighbors = find_neighbor_rows(X, n_neighbors)
     k = neighbors.shape[1]
-    weights = _barycentric_weights(X, neighbors)
+    weights = np.empty((n, k))
+
+    def solve_block(rows: slice) -> None:  # weights that reproduce each row best and add up to one
+        offsets = X[neighbors[rows]].astype(np.float64) - X[rows][:, None]
+        gram = offsets @ offsets.transpose(0, 2, 1)
+        trace = np.trace(gram, axis1=1, axis2=2)
+        ridge = _WEIGHT_RIDGE * np.where(trace > 0, trace, 1.0)
+        gram[:, np.arange(k), np.arange(k)] += ridge[:, None]
+        solved = np.linalg.solve(gram, np.ones((len(gram), k, 1)))[:, :, 0]
+        weights[rows] = solved / solved.sum(axis=1, keepdims=True)
+
+    if k:
+        run_in_blocks(solve_block, n, _SOLVED_ROWS)
     W = sp.csr_array((weights.ravel(), neighbors.ravel(), k * np.arange(n + 1)), shape=(n, n))
     _warn_of_parts(connected_components(W, directed=False)[0], "locally linear embedding")
     difference = sp.eye_array(n, format="csr") - W
@@ -707,25 +717,6 @@ def _warn_of_parts(n_parts: int, method: str) -> None:
             f"The graph of neighbours falls into {n_parts} parts: {method} says nothing about "
             "where they lie relative to each other. More neighbours may join them."
         )
-
-
-def _barycentric_weights(X: Floats, neighbors: Integers) -> Floats:
-    """Weights (n, k) of neighbours that reproduce each row best and add up to one."""
-    n, k = neighbors.shape
-    weights = np.empty((n, k))
-
-    def solve_block(rows: slice) -> None:
-        offsets = X[neighbors[rows]].astype(np.float64) - X[rows][:, None]
-        gram = offsets @ offsets.transpose(0, 2, 1)
-        trace = np.trace(gram, axis1=1, axis2=2)
-        ridge = _WEIGHT_RIDGE * np.where(trace > 0, trace, 1.0)
-        gram[:, np.arange(k), np.arange(k)] += ridge[:, None]
-        solved = np.linalg.solve(gram, np.ones((len(gram), k, 1)))[:, :, 0]
-        weights[rows] = solved / solved.sum(axis=1, keepdims=True)
-
-    if k:
-        run_in_blocks(solve_block, n, _SOLVED_ROWS)
-    return weights
 
 
 # ---- Weights of smooth functions in a kernel

@@ -412,20 +412,15 @@ class KernelSums:
         some = np.union1d(backends.evenly_spaced(len(self.landmarks), _PROBES), farthest)
         return np.asarray(to_dense(self.landmarks.rows[some]), dtype=np.float32)
 
-    @cached_property
-    def _exact(self) -> Doubles:
-        """The sums at these, in double precision."""
-        found = np.empty((len(self._probes), len(self.constant)))
-        with one_blas_thread():
-            self._double.write(self._probes, found)
-        return found
-
     def _are_accurate(self, found: Floats) -> bool:
         """Whether sums at the probes, in single precision, are close to those in double precision.
 
         Coefficients that cancel, and squared lengths that do, do so there as anywhere.
         """
-        error, largest = np.abs(found - self._exact), np.abs(self._exact)
+        exact = np.empty(found.shape)
+        with one_blas_thread():
+            self._double.write(self._probes, exact)
+        error, largest = np.abs(found - exact), np.abs(exact)
         return bool(error.max(initial=0.0) <= _ROUNDING * largest.max(initial=0.0))
 
     def _sum_by_blocks(self, X: Floats) -> Floats:
