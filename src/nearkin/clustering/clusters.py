@@ -537,11 +537,10 @@ def make_report(
     scores = comparison.score(indices)
     if not n_judged:
         indices = np.full(len(indices), np.nan)
+    judged = zip(comparison.candidates, indices.tolist(), scores.tolist(), strict=True)
     candidates = [
         GroupingCandidate(*one.key, one.found, index, one.stability, score, one is best)
-        for one, index, score in zip(
-            comparison.candidates, indices.tolist(), scores.tolist(), strict=True
-        )
+        for one, index, score in judged
     ]
     by_score = sorted(candidates, key=lambda line: -line.score)
     # Of candidates of one family that came to have one number of groups, the best.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import partial, reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -269,14 +269,16 @@ def _mean_and_scatter(X: Any) -> tuple[Floats, Floats]:
     return backends.to_numpy(mean + X[0, :]), backends.to_numpy(centered.T @ centered)
 
 
-def _squared_mahalanobis(factor: Floats, rows: Any) -> Floats:
-    """Squared lengths (n,) of rows under the inverse of a covariance, given its Cholesky factor."""
+def _log_densities(factor: Floats, rows: Any) -> Floats:
+    """Log densities (n,), but for a constant, of centred rows; ``factor`` is of the covariance."""
     if backends.is_foreign(rows):
         root = solve_triangular(factor, np.eye(len(factor)), lower=True, check_finite=False)
         whitened = rows @ backends.move_to(root.T, rows)
-        return backends.to_numpy(backends.namespace(rows).sum(whitened * whitened, axis=1))
-    whitened = solve_triangular(factor, rows.T, lower=True, check_finite=False)
-    return np.asarray((whitened**2).sum(axis=0))
+        squared = backends.to_numpy(backends.namespace(rows).sum(whitened * whitened, axis=1))
+    else:
+        whitened = solve_triangular(factor, rows.T, lower=True, check_finite=False)
+        squared = (whitened**2).sum(axis=0)
+    return np.asarray(-squared / 2 - np.log(factor.diagonal()).sum())
 
 
 def _choose_pooled_shares(
@@ -308,14 +310,7 @@ def _choose_pooled_shares(
             center, factors = trials[c][fold]
             rows = _take_in_float64(block, members)
             center = backends.move_to(center, rows)
-            likelihoods = np.stack(
-                [
-                    -_squared_mahalanobis(factor, rows - center) / 2
-                    - np.log(factor.diagonal()).sum()
-                    for factor in factors
-                ],
-                axis=1,
-            )
+            likelihoods = np.stack([_log_densities(f, rows - center) for f in factors], axis=1)
             found = block_moments(likelihoods - likelihoods[:, :1])
             if n[c]:
                 found = merge_moments((n[c], mean[c], scatter[c]), found)
@@ -368,12 +363,8 @@ def _fit_without_each_fold(
         if np.trace(kept.scatter) / kept.n <= _NO_SPREAD * mean_spread:
             return None
         within = (others + kept.scatter) / (n_rows - n + kept.n)
-        factors = [
-            np.linalg.cholesky(
-                shrink_class_covariance(kept.scatter / kept.n, within, share, identity)
-            )
-            for share in POOLED_SHARES
-        ]
+        shrink = partial(shrink_class_covariance, kept.scatter / kept.n, within, identity=identity)
+        factors = [np.linalg.cholesky(shrink(share)) for share in POOLED_SHARES]
         trial.append((kept.mean, factors))
     return trial
 

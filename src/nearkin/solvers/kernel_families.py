@@ -305,13 +305,10 @@ class RbfFamily:
             size, other = best_size(float(np.exp(log_gamma)))
             return float(r * np.log(size) + 2 * np.log(np.diag(other)).sum())
 
-        here = float(np.log(self.gamma))
-        reach = float(np.log(_WIDTH_STEP))
+        here, reach = float(np.log(self.gamma)), float(np.log(_WIDTH_STEP))
+        ends = here - reach, here + reach
         found = minimize_scalar(
-            distance,
-            bounds=(here - reach, here + reach),
-            method="bounded",
-            options={"xatol": _WIDTH_TOL},
+            distance, bounds=ends, method="bounded", options={"xatol": _WIDTH_TOL}
         )
         gamma = float(np.exp(found.x)) if found.fun <= distance(here) else self.gamma
         return replace(self, gamma=gamma, size=best_size(gamma)[0])
@@ -346,16 +343,9 @@ def learn_width(squared: Floats, gamma: float, pairs: BoundedPairs) -> Alternate
     The problem is not convex in the width: alternation starts at the one with the least objective
     of eight around ``gamma``, which is about one over the mean of ``squared``.
     """
-    tried = [
-        alternate(
-            RbfFamily(squared, gamma * ratio, moves=False),
-            pairs,
-            n_iter=_TRIAL_PROJECTIONS,
-            tol=_TRIAL_TOL,
-            sweep_tol=_TRIAL_SWEEP_TOL,
-        )
-        for ratio in _WIDTHS
-    ]
+    families = (RbfFamily(squared, gamma * ratio, moves=False) for ratio in _WIDTHS)
+    tols = {"tol": _TRIAL_TOL, "sweep_tol": _TRIAL_SWEEP_TOL}
+    tried = [alternate(one, pairs, n_iter=_TRIAL_PROJECTIONS, **tols) for one in families]
     best = min(tried, key=lambda found: float(found.objective[-1])).family
     return alternate(replace(best, moves=True), pairs, n_iter=_LAST_PROJECTIONS)
 

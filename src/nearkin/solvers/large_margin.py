@@ -344,19 +344,12 @@ def minimize_margin_objective(
     nothing = _NOTHING * problem.margin * n_terms
     length, n_iter, converged = _FIRST_ROUND, 0, history[0] <= nothing
     left_one_place = False
+    options: Any = {"maxcor": _MEMORY, "ftol": _INNER_TOL * tol, "gtol": 0.0}
     while n_iter < max_iter and not converged:
+        options["maxiter"] = min(length, max_iter - n_iter)
+        start = L.ravel().astype(np.float64)
         result = minimize(
-            mean_objective,
-            L.ravel().astype(np.float64),
-            args=rivals,
-            jac=True,
-            method="L-BFGS-B",
-            options={
-                "maxiter": min(length, max_iter - n_iter),
-                "maxcor": _MEMORY,
-                "ftol": _INNER_TOL * tol,
-                "gtol": 0.0,
-            },
+            mean_objective, start, args=rivals, jac=True, method="L-BFGS-B", options=options
         )
         n_iter += max(1, int(result.nit))
         tried = result.x.reshape(shape)

@@ -97,13 +97,8 @@ class Springs:
         starts = np.concatenate([[0], np.cumsum(counts)])
         source = np.repeat(self.starts[:-1][order] - starts[:-1], counts) + np.arange(starts[-1])
         place = np.argsort(order).astype(np.int32)
-        return Springs(
-            starts,
-            place[self.others[source]],
-            self.weight[source],
-            self.rest[source],
-            self.strut[source],
-        )
+        kept = self.weight[source], self.rest[source], self.strut[source]
+        return Springs(starts, place[self.others[source]], *kept)
 
     def _laplacian_times(self, weight: Floats, Y: Floats) -> Floats:
         """Product of the Laplacian of these spring weights with points (n, q)."""
@@ -178,16 +173,11 @@ def join_springs(
     starts = np.concatenate([[0], np.cumsum(np.bincount(first, minlength=n_points))])
     others = np.concatenate([ends[:, 1], ends[:, 0]])[order]
 
-    def copy_to_both_ends(values: Any) -> Any:
-        return np.concatenate([values, values])[order]
+    def at_both_ends(values: Any, dtype: Any = np.float64) -> Any:
+        return np.tile(np.asarray(values, dtype=dtype), 2)[order]
 
-    return Springs(
-        starts.astype(np.int64),
-        others.astype(np.int32),
-        copy_to_both_ends(np.asarray(weight, dtype=np.float64)),
-        copy_to_both_ends(np.asarray(rest, dtype=np.float64)),
-        copy_to_both_ends(np.asarray(strut, dtype=bool)),
-    )
+    ends_of = starts.astype(np.int64), others.astype(np.int32)
+    return Springs(*ends_of, at_both_ends(weight), at_both_ends(rest), at_both_ends(strut, bool))
 
 
 def inner_products(Y: Floats) -> tuple[Floats, Floats]:

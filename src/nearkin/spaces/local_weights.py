@@ -299,11 +299,8 @@ def _replace_by_cosines(half: Any, root: Any, ratio: Any) -> None:
             own_ratio[i] = np.sqrt(nearest[i] / e[i] if farther else 1.0)
     for a in range(k):
         for b in range(a):
-            one, other, between = (
-                half[_triangle_index(a, a)],
-                half[_triangle_index(b, b)],
-                half[_triangle_index(a, b)],
-            )
+            one, other = half[_triangle_index(a, a)], half[_triangle_index(b, b)]
+            between = half[_triangle_index(a, b)]
             root_one, root_other = root[a], root[b]
             for i in range(n):
                 scale = 2.0 * root_one[i] * root_other[i]
@@ -340,11 +337,8 @@ def _solve_part(half: Any, weights: Any) -> None:
             pivot[i] = 1.0 + EPSILON
             rest[i] = ratio[a, i]
         for b in range(a):
-            inner, before, known = (
-                half[_triangle_index(a, b)],
-                half[_triangle_index(b, b)],
-                solution[b],
-            )
+            inner, before = half[_triangle_index(a, b)], half[_triangle_index(b, b)]
+            known = solution[b]
             for c in range(b):
                 left, right = half[_triangle_index(a, c)], half[_triangle_index(b, c)]
                 for i in range(n):

@@ -127,11 +127,8 @@ def spread_pairs(
     per_pair = check_count(per_pair, "per_pair", least=0)
     X = check_input(X, accept_sparse="csr")
     A = neighbor_graph(X, n_neighbors, weight="heat", search=search, random_state=random_state)
-    warn_of_units(
-        None,
-        X,
-        "Neighbours are Euclidean: divide columns first, as scikit-learn's RobustScaler does.",
-    )
+    remedy = "Neighbours are Euclidean: divide columns first, as scikit-learn's RobustScaler does."
+    warn_of_units(None, X, remedy)
     n = A.shape[0]
     pairs.check_rows(n)
     Z = _signed_weights(pairs)
