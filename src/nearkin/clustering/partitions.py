@@ -183,7 +183,6 @@ class _GrowingGroups:
                     heappush(queue, (-self._mean_affinity(kept, other), kept, other))
 
     def _mean_affinity(self, u: int, v: int) -> float:
-        """Mean affinity between the rows of two groups."""
         return float(self.near[u][v] / (self.size[u] * self.size[v]))
 
     def join_the_rest(self) -> None:

@@ -297,7 +297,6 @@ class _DistanceTable:
     members: Members
 
     def for_each_block(self, work: Callable[[slice], None], Z: Any) -> None:
-        """Call ``work`` on every block of points."""
         n = int(self.members.Z.shape[0])
         if backends.is_foreign(Z):
             access.for_each_block(work, Z, _DEVICE_TABLES * DOUBLE_BYTES * n)

@@ -125,41 +125,35 @@ class LocalExtension:
             )
         coordinates = np.ascontiguousarray(coordinates, dtype=X.dtype)
         out = np.empty((X.shape[0], coordinates.shape[1]), dtype=X.dtype)
-        bytes_per_row = len(self.landmarks) * X.dtype.itemsize
-        if not self.landmarks.kernel.is_euclidean or sp.issparse(X):
+        landmarks, kernel = self.landmarks, self.landmarks.kernel
+        by_kernel = not kernel.is_euclidean or sp.issparse(X)
+        few = not by_kernel and self._near.are_few(len(X))
+        by_pivots = not by_kernel and not few and self._near.pivots_pay(X)
 
-            def by_kernel(rows: slice) -> None:
-                shape = (rows.stop - rows.start, self.n_neighbors)
-                neighbors, weights = np.empty(shape, np.int32), np.empty(shape, X.dtype)
-                distances, rounding = self.landmarks.distances_to(X[rows])
-                refuse_overflow(distances, "row", rows.start)
-                known = np.ascontiguousarray(distances), rounding, self.among
-                saturating = self.landmarks.kernel.saturates
-                weights_from_distances(*known, saturating, neighbors, weights)
-                combine(neighbors, weights, coordinates, out[rows])
-
-            access.for_each_block(by_kernel, X, bytes_per_row)
-            return out
-        near = self._near
-        if near.are_few(len(X)):
-
-            def by_few(rows: slice) -> None:
-                neighbors, *distances = near.neighbors_of_few(X[rows])
+        def embed_block(rows: slice) -> None:
+            if few:
+                neighbors, *distances = self._near.neighbors_of_few(X[rows])
                 weights = solve_local_weights(*distances).astype(X.dtype)
                 out[rows] = combine_coordinates(neighbors, weights, coordinates)
-
-            held = len(self.landmarks) + 2 * self.n_neighbors * X.shape[1]
-            access.for_each_block(by_few, X, DOUBLE_BYTES * held)
-            return out
-        by_pivots = near.pivots_pay(X)
-
-        def by_rows(rows: slice) -> None:
-            combine(*near.weights(X[rows], by_pivots), coordinates, out[rows])
+                return
+            if by_kernel:
+                found, rounding = landmarks.distances_to(X[rows])
+                refuse_overflow(found, "row", rows.start)
+                shape = (len(found), self.n_neighbors)
+                neighbors, weights = np.empty(shape, np.int32), np.empty(shape, X.dtype)
+                known = np.ascontiguousarray(found), rounding, self.among, kernel.saturates
+                weights_from_distances(*known, neighbors, weights)
+            else:
+                neighbors, weights = self._near.weights(X[rows], by_pivots)
+            combine(neighbors, weights, coordinates, out[rows])
 
         if by_pivots:
-            run_in_blocks(by_rows, len(X), near.shared_rows(len(X)))
-        else:
-            access.for_each_block(by_rows, X, bytes_per_row)
+            run_in_blocks(embed_block, len(X), self._near.shared_rows(len(X)))
+            return out
+        bytes_per_row = len(landmarks) * X.dtype.itemsize
+        if few:
+            bytes_per_row = DOUBLE_BYTES * (len(landmarks) + 2 * self.n_neighbors * X.shape[1])
+        access.for_each_block(embed_block, X, bytes_per_row)
         return out
 
     @cached_property
