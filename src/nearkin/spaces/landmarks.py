@@ -86,22 +86,15 @@ def choose_landmarks(
     others = np.setdiff1d(available, include, assume_unique=True)
     if missing >= len(others):
         return np.asarray(available)
-    rng = check_random_state(random_state)
+    rng, seen = check_random_state(random_state), None
     if strategy != "random":
         sample = max(_SAMPLE_ROWS, _SAMPLE_ROWS_EACH * n_landmarks)
         if len(others) > sample:
             others = np.sort(rng.choice(others, sample, replace=False))
         if backends.is_foreign(X) or backends.is_remote(X):  # a sample is small enough for the host
             seen = np.union1d(others, include).astype(np.int64)
-            place = choose_landmarks(
-                access.take_to_host(X, seen),
-                min(n_landmarks, n),
-                strategy,
-                kernel=kernel,
-                include=np.searchsorted(seen, include),
-                random_state=rng,
-            )
-            return seen[place]
+            X = access.take_to_host(X, seen)
+            others, include = (np.searchsorted(seen, rows) for rows in (others, include))
     if strategy == "random":
         chosen = rng.choice(others, missing, replace=False)
     elif strategy == "leverage":
@@ -110,7 +103,8 @@ def choose_landmarks(
         chosen = rng.choice(others, missing, replace=False, p=chances / chances.sum())
     else:
         chosen = _choose_spread_out(X, others, missing, kernel, include, strategy, rng)
-    return np.union1d(chosen, include).astype(np.int64)
+    found = np.union1d(chosen, include).astype(np.int64)
+    return found if seen is None else seen[found]
 
 
 def _check_row_numbers(rows: ArrayLike, n: int) -> Ints:

@@ -411,17 +411,8 @@ class Summed:
         return f"Summed({', '.join(map(repr, self.maps))})"
 
 
-Map: TypeAlias = (
-    Identity
-    | Scaled
-    | Affine
-    | ThroughLandmarks
-    | Displaced
-    | UnitLength
-    | Transformed
-    | Composed
-    | Summed
-)
+_Step: TypeAlias = Identity | Scaled | Affine | ThroughLandmarks | Displaced | UnitLength
+Map: TypeAlias = _Step | Transformed | Composed | Summed
 
 
 def compose(*maps: Map) -> Map:
