@@ -12,7 +12,6 @@ from contextlib import nullcontext
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 from sklearn import config_context
 from sklearn.cluster import KMeans
@@ -22,7 +21,7 @@ from sklearn.utils import check_random_state
 
 from nearkin._types import DOUBLE_BYTES, Doubles, Floats, Integers, Ints, Mask
 from nearkin.messages import mute_third_party
-from nearkin.pairs.closure import draw_numbers
+from nearkin.pairs.closure import build_graph, draw_numbers, number_by_appearance
 from nearkin.rows.distances import centre, middle, rowwise_distances, squared_lengths
 from nearkin.rows.parallel import (
     REORDER,
@@ -208,7 +207,7 @@ def group_within(Z: Floats, radius: float) -> Ints:
                 pending, n_pending = [np.empty((0, 2), dtype=np.int64)], 0
     in_order = np.empty(n, dtype=np.int64)
     in_order[order] = merge_labels(labels, np.concatenate(pending))
-    return number_by_first_row(in_order)
+    return number_by_appearance(in_order)
 
 
 def _split_tile(labels: Ints, rows: slice, columns: slice) -> list[tuple[Ints, Ints]]:
@@ -226,14 +225,8 @@ def _split_tile(labels: Ints, rows: slice, columns: slice) -> list[tuple[Ints, I
 def merge_labels(labels: Ints, edges: Ints) -> Ints:
     """Group labels (n,) after the groups that ``edges`` (e, 2) connect have been merged."""
     n = int(labels.max()) + 1
-    graph = sp.coo_array((np.ones(len(edges), dtype=bool), (edges[:, 0], edges[:, 1])), (n, n))
-    return np.asarray(connected_components(graph, directed=False)[1][labels], dtype=np.int64)
-
-
-def number_by_first_row(labels: Ints) -> Ints:
-    """Renumber groups from 0 in the order of their first rows."""
-    _, first, number = np.unique(labels, return_index=True, return_inverse=True)
-    return np.asarray(np.argsort(np.argsort(first))[number], dtype=np.int64)
+    merged = connected_components(build_graph(edges, n), directed=False)[1]
+    return np.asarray(merged[labels], dtype=np.int64)
 
 
 def _find_near_pairs(A: Floats, B: Floats, radius: float) -> tuple[Ints, Ints]:
