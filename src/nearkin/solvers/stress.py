@@ -39,7 +39,7 @@ _POINTS_PER_GROUP, _MOST_GROUPS, _GROUP_RIDGE = 100, 1000, 1e-10
 _NO_SPREAD, _LEAST_SPREAD = 1e-12, 1e-6
 
 
-# ---- Springs
+# ---- Springs, whose length is the number of points, with or without springs
 
 
 @dataclass(frozen=True)
@@ -52,9 +52,7 @@ class Springs:
     rest: Floats
     strut: Mask  # which only push
 
-    @property
-    def n_points(self) -> int:
-        """Number of points, with or without springs."""
+    def __len__(self) -> int:
         return len(self.starts) - 1
 
     @property
@@ -64,19 +62,19 @@ class Springs:
 
     def weight_matrix(self) -> Any:
         """The weights as a sparse symmetric matrix (n, n)."""
-        shape = (self.n_points, self.n_points)
+        shape = (len(self), len(self))
         return sp.csr_array((self.weight, self.others, self.starts), shape=shape)
 
     def pull(self, Y: Floats) -> tuple[Any, float]:
         """Weights of the majorising Laplacian Q(Y), one for each spring end, and the stress."""
         pull = np.empty(len(self.others))
-        parts = np.zeros(-(-self.n_points // _BLOCK))
+        parts = np.zeros(-(-len(self) // _BLOCK))
         springs = (self.starts, self.others, self.weight, self.rest, self.strut)
 
         def pull_block(rows: slice) -> None:
             parts[rows.start // _BLOCK] = _pull_rows(rows.start, rows.stop, springs, Y, pull)
 
-        run_in_blocks(pull_block, self.n_points, _BLOCK)
+        run_in_blocks(pull_block, len(self), _BLOCK)
         return pull, float(parts.sum()) / 2  # each spring was met at both ends
 
     def force(self, pull: Floats, Y: Floats) -> Floats:
@@ -105,9 +103,7 @@ class Springs:
         out = np.empty_like(Y)
         parts = self.starts, self.others, weight, Y, out
         run_in_blocks(
-            lambda rows: _laplacian_rows(rows.start, rows.stop, *parts),
-            self.n_points,
-            _PRODUCT_BLOCK,
+            lambda rows: _laplacian_rows(rows.start, rows.stop, *parts), len(self), _PRODUCT_BLOCK
         )
         return out
 
@@ -124,9 +120,7 @@ class CompleteSprings:
     rest: Floats
     links: Springs
 
-    @property
-    def n_points(self) -> int:
-        """Number of points."""
+    def __len__(self) -> int:
         return len(self.weight)
 
     @property
@@ -139,12 +133,12 @@ class CompleteSprings:
         of_links, stress_of_links = self.links.pull(Y)
         excess, squared_norms = inner_products(Y)
         springs = self.weight, self.rest, Y, squared_norms, excess
-        parts = np.zeros(-(-self.n_points // _BLOCK))
+        parts = np.zeros(-(-len(self) // _BLOCK))
 
         def pull_block(rows: slice) -> None:
             parts[rows.start // _BLOCK] = _complete_pull_rows(rows.start, rows.stop, *springs)
 
-        run_in_blocks(pull_block, self.n_points, _BLOCK)
+        run_in_blocks(pull_block, len(self), _BLOCK)
         return (excess, of_links), float(parts.sum()) / 2 + stress_of_links
 
     def force(self, pull: tuple[Floats, Floats], Y: Floats) -> Floats:
@@ -158,9 +152,9 @@ class CompleteSprings:
     def laplacian(self) -> Floats:
         """Laplacian P of the spring weights as a dense matrix (n, n)."""
         laplacian = -self.weight
-        rows = np.repeat(np.arange(self.n_points), np.diff(self.links.starts))
+        rows = np.repeat(np.arange(len(self)), np.diff(self.links.starts))
         np.subtract.at(laplacian, (rows, self.links.others), self.links.weight)
-        laplacian.flat[:: self.n_points + 1] += self.degree
+        laplacian.flat[:: len(self) + 1] += self.degree
         return laplacian
 
 
@@ -296,10 +290,8 @@ class OrderedSprings:
     strength: Floats
     margin: float
 
-    @property
-    def n_points(self) -> int:
-        """Number of points, with or without springs."""
-        return self.springs.n_points
+    def __len__(self) -> int:
+        return len(self.springs)
 
     @property
     def degree(self) -> Floats:
@@ -334,7 +326,7 @@ class OrderedSprings:
         """Laplacian P of the spring weights as a dense matrix (n, n)."""
         own = self._triplet_weights()
         laplacian = self.springs.laplacian() - own.toarray()
-        laplacian.flat[:: self.n_points + 1] += own.sum(axis=1)
+        laplacian.flat[:: len(self) + 1] += own.sum(axis=1)
         return np.asarray(laplacian)
 
     def reorder(self, order: Integers) -> OrderedSprings:
@@ -353,7 +345,7 @@ class OrderedSprings:
         i, j = self._ends.T
         rows, columns = np.concatenate([i, j]), np.concatenate([j, i])
         weights = np.tile(self.strength, 2 * 2)  # two springs with two ends each
-        return sp.csr_array((weights, (rows, columns)), shape=(self.n_points, self.n_points))
+        return sp.csr_array((weights, (rows, columns)), shape=(len(self), len(self)))
 
     def _laplacian_times(self, weight: Floats, Y: Floats) -> Floats:
         """Product of the Laplacian of these triplet weights with points (n, q)."""
@@ -392,9 +384,9 @@ def relax(springs: AnySprings, Y: Floats, *, n_iter: int, tol: float = 0.0) -> R
     solution, by factorisation (n³/3 operations once) or by conjugate gradients. Memory: a few
     arrays of n × q, one number for each spring end, and n² numbers where P is factored.
     """
-    order: Integers = np.arange(springs.n_points)
+    order: Integers = np.arange(len(springs))
     plain = springs.springs if isinstance(springs, OrderedSprings) else springs
-    if isinstance(plain, Springs) and springs.n_points > _FACTORED_POINTS:
+    if isinstance(plain, Springs) and len(springs) > _FACTORED_POINTS:
         assert isinstance(springs, Springs | OrderedSprings)
         # Joined points that lie close together in memory are read several times as fast.
         order = reverse_cuthill_mckee(springs.weight_matrix(), symmetric_mode=True)
@@ -593,7 +585,7 @@ class _HeldDistances:
         self._springs, self.weight = plain, plain.weight
         if isinstance(plain, Springs):
             self._held = ~plain.strut & (plain.rest > 0)
-            first = np.repeat(np.arange(plain.n_points), np.diff(plain.starts))
+            first = np.repeat(np.arange(len(plain)), np.diff(plain.starts))
             self._ends = np.column_stack([first, plain.others])[self._held]
             self.weight = plain.weight[self._held]
 

@@ -283,7 +283,8 @@ def resolve_gamma(
     where all rows are equal: any bandwidth is right then.
     """
     by_rule = isinstance(gamma, str)
-    if not (gamma in GAMMA_RULES if by_rule else np.isfinite(gamma) and float(gamma) > 0):
+    is_right = gamma in GAMMA_RULES if by_rule else np.isfinite(gamma) and float(gamma) > 0
+    if not is_right:
         raise InputError(f"gamma={gamma!r}: use a positive number, 'mean' or 'median'.")
     if not by_rule:
         return float(gamma)
