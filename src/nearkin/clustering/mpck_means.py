@@ -65,10 +65,7 @@ def _fill_distances(X: Any, points: Any, weights: Any, squared: Any) -> None:
 
 
 def weighted_distances(X: Floats, points: Floats, weights: Floats) -> Floats:
-    """Squared distances (n, k) of rows to points, columns weighted.
-
-    Those of sparse rows, which are found by products, are 0 where rounding decides.
-    """
+    """Squared weighted distances (n, k) to points; of sparse rows 0 where rounding decides."""
     if is_sparse(X):
         return sparse_rows.weighted_squared_distances(X, points, weights)
     squared = np.empty((len(X), len(points)))
@@ -355,10 +352,7 @@ class PairwiseObjective:
         return np.asarray(np.minimum(fixed, largest))
 
     def _relative_differences(self, which: Mask, imagined: float) -> Floats:
-        """Mean squared difference (d,) of linked rows, as a share of that of random rows.
-
-        ``imagined`` is how many random pairs it is averaged with.
-        """
+        """Mean squared difference (d,) of linked rows, and ``imagined`` random ones, as a share."""
         links = np.flatnonzero(which)
         if not len(links):
             return np.ones(self.X.shape[1])

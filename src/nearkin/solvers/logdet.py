@@ -243,10 +243,7 @@ def logdet_objective(
 
 
 def best_slacks(B: Floats, Z: Floats, sign: Floats, targets: Floats) -> Floats:
-    """Best slacks ξ (k,) for B: the target where a pair holds, else its squared distance.
-
-    The objective of any B is evaluated with these. Z (k, r) are differences.
-    """
+    """Best slacks ξ (k,) for B: the target where a pair holds, else its squared distance."""
     squared = np.einsum("kr,kr->k", Z @ B, Z)
     return np.where(sign * (squared - targets) > 0, squared, targets)
 

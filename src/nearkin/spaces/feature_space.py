@@ -480,10 +480,7 @@ class FeatureSpace:
         return F.astype(np.float64)
 
     def extension(self, kind: str, n_neighbors: int, n_leading: int | None = None) -> Extension:
-        """The map from rows to weights over the landmarks, ``"local"`` or ``"nystroem"``.
-
-        The latter for coordinates along the ``n_leading`` directions, if no others are needed.
-        """
+        """Map to weights over landmarks: ``"local"``, or ``"nystroem"`` along the leading ones."""
         if kind == "nystroem":
             floor = np.where(self.eigenvalues > 0, self.eigenvalues, 1.0)
             directions = np.ascontiguousarray(self.directions[:, :n_leading])

@@ -653,7 +653,7 @@ def lle_coordinates(X: Rows, n_neighbors: int, n_vectors: int) -> tuple[Floats, 
     if k:
         run_in_blocks(solve_block, n, _SOLVED_ROWS)
     W = sp.csr_array((weights.ravel(), neighbors.ravel(), k * np.arange(n + 1)), shape=(n, n))
-    _warn_of_parts(connected_components(W, directed=False)[0], "locally linear embedding")
+    _warn_of_parts(W, "locally linear embedding")
     difference = sp.eye_array(n, format="csr") - W
     constant = sp.csr_array(np.full((n, 1), n**-0.5))
     values, vectors = decompose_laplacian(difference.T @ difference, constant, n_vectors - 1)
@@ -678,9 +678,9 @@ def isomap_coordinates(X: Rows, n_neighbors: int, n_vectors: int) -> tuple[Float
     constant = np.full((n, 1), n**-0.5)
     if neighbors.shape[1] == 0 or n_vectors == 1:
         return np.zeros(1), constant
-    edges = (np.repeat(np.arange(n), neighbors.shape[1]), neighbors.ravel())
-    named: Any = sp.csr_array((np.ones(neighbors.size), edges), shape=(n, n))
-    _warn_of_parts(connected_components(named, directed=False)[0], "Isomap")
+    ends = neighbors.shape[1] * np.arange(n + 1)
+    named: Any = sp.csr_array((np.ones(neighbors.size), neighbors.ravel(), ends), shape=(n, n))
+    _warn_of_parts(named, "Isomap")
     with mute_third_party(), one_blas_thread():  # scikit-learn says the same in its words
         geodesics = Isomap(
             n_neighbors=neighbors.shape[1], n_components=1, neighbors_algorithm="brute"
@@ -710,8 +710,9 @@ def _check_rows(X: Rows, n_vectors: int) -> tuple[Floats, int]:
     return centre(X, middle(X)), min(n_vectors, len(X))
 
 
-def _warn_of_parts(n_parts: int, method: str) -> None:
+def _warn_of_parts(graph: Any, method: str) -> None:
     """Warn if a neighbour graph has several connected components."""
+    n_parts = connected_components(graph, directed=False)[0]
     if n_parts > 1:
         notice(
             f"The graph of neighbours falls into {n_parts} parts: {method} says nothing about "
