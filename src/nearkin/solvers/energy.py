@@ -391,19 +391,14 @@ def gather_members(Z: Any, number: Integers, n_neighbors: int) -> tuple[Members,
     order = np.argsort(number, kind="stable")
     Z, number = backends.widen(access.take(Z, order)), number[order]
     starts = np.concatenate([[0], np.cumsum(np.bincount(number))])
-    found = _find_nearest_alike(Z, number, starts, n_neighbors + 1)
-    return Members(Z, starts, *found), order
-
-
-def _find_nearest_alike(Z: Any, number: Integers, starts: Integers, k: int) -> tuple[Any, Any]:
-    """Nearest other rows of the same class (n, k), −1 if missing, and squared distances, then ∞."""
+    k = n_neighbors + 1
     if not backends.is_foreign(Z):
         nearest = find_nearest_alike(Z, number, k)
         squared = np.full(nearest.shape, np.inf)
         for place, rows in enumerate(nearest.T):
             known = np.flatnonzero(rows >= 0)
             squared[known, place] = squared_rowwise_distances(Z, Z, known, rows[known])
-        return nearest, squared
+        return Members(Z, starts, nearest, squared), order
     xp, shape = backends.namespace(Z), (Z.shape[0], k)
     there: Any = xp.full(shape, -1, dtype=xp.int64, device=Z.device)
     apart: Any = xp.full(shape, xp.inf, dtype=Z.dtype, device=Z.device)
@@ -414,7 +409,7 @@ def _find_nearest_alike(Z: Any, number: Integers, starts: Integers, k: int) -> t
             near, place = device_math.find_nearest_rows(own, own, few, skip_self=True)
             apart[start:stop, :few] = near
             there[start:stop, :few] = place + start
-    return there, apart
+    return Members(Z, starts, there, apart), order
 
 
 def class_distances(Z: Any, members: Members, left_out: Integers | None = None) -> Any:
