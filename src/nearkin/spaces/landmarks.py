@@ -365,6 +365,7 @@ class KernelSums:
         if centered:
             means = landmarks.column_means
             self.coefficients, self.constant = center_coefficients(self.coefficients, means)
+        self._is_gaussian = landmarks.kernel.name == "rbf"
         self._on_devices: dict[tuple[str | None, str], Any] = {}
 
     def at(self, X: Any) -> Any:
@@ -372,12 +373,11 @@ class KernelSums:
 
         O(m d + m q) time a row; a few megabytes on each core, or else a block of kernel values.
         """
-        is_gaussian = self.landmarks.kernel.name == "rbf"
         if backends.is_foreign(X):
-            found = self.sum_by_triton(X) if is_gaussian else None
+            found = self.sum_by_triton(X)
             if found is not None:
                 return found
-        elif is_gaussian and not is_sparse(X) and not is_sparse(self.landmarks.rows):
+        elif self._is_gaussian and not is_sparse(X) and not is_sparse(self.landmarks.rows):
             return self._sum_by_blocks(X)
         return self._sum_by_kernel(X)
 
@@ -431,8 +431,10 @@ class KernelSums:
         return out
 
     def sum_by_triton(self, X: Any) -> Any:
-        """Sums of Gaussians by a fused kernel; None where that cannot be, or is not accurate."""
-        if not device_math.can_use_kernels(X) or self._double.reach > _SINGLE_REACH:
+        """Sums by a fused kernel; None where that cannot be, or is not accurate."""
+        if not self._is_gaussian or not device_math.can_use_kernels(X):
+            return None
+        if self._double.reach > _SINGLE_REACH:
             return None
         return device_math.try_kernels(X, lambda: self._run_triton(X))
 
