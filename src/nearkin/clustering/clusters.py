@@ -692,9 +692,8 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
         least, most = self._find_bounds(blocks, n, strength)
         families = self._check_families()
         self.metric_ = fit_metric(self.metric, X, y, pairs, seed)
-        wanted = GroupingRules(
-            families, strength, *((1, None) if self.n_clusters is None else (least, most))
-        )
+        bounds = (1, None) if self.n_clusters is None else (least, most)
+        wanted = GroupingRules(families, strength, *bounds)
         with one_thread():  # many small pieces of work
             some = self._draw(_MOST_ROWS, X, known, wanted, seed, rng)
             best = None

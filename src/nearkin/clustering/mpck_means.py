@@ -307,9 +307,8 @@ class PairwiseObjective:
         self.squared_range = (high - low) ** 2
         self.variance = variances(X) if is_sparse(X) else X.var(axis=0, dtype=np.float64)
         # Columns that do not vary, up to rounding, count as one of the others' mean variance.
-        self.constant = (high - low <= 8 * np.finfo(X.dtype).eps * largest) | (
-            self.variance < _LEAST_VARIANCE
-        )
+        is_rounding = high - low <= 8 * np.finfo(X.dtype).eps * largest
+        self.constant = is_rounding | (self.variance < _LEAST_VARIANCE)
         varying = self.variance[~self.constant]
         self.variance[self.constant] = varying.mean() if len(varying) else 1.0
 

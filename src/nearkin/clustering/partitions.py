@@ -415,9 +415,8 @@ def fit_metric_again(metric: Any, given: Any, X: Any, pairs: Pairs) -> Any:
 
 def embed_rows(metric: Any, X: Any, seed: int) -> Floats:
     """Map rows by the metric to a dense array (n, q)."""
-    return np.asarray(
-        project_if_wide(metric.transform(X), np.random.RandomState(seed)), dtype=np.float64
-    )
+    Z = project_if_wide(metric.transform(X), np.random.RandomState(seed))
+    return np.asarray(Z, dtype=np.float64)
 
 
 def estimate_share_of_same(metric: Any, Z: Floats, seed: int) -> float:
@@ -505,9 +504,8 @@ class Partitions:
         labels, penalty = self._join_smallest(start), None
         for turn in range(turns if len(self.pairs) else 0):
             n_groups = int(labels.max(initial=-1)) + 1
-            found = self.regression.score(
-                labels, n_groups, penalty if turn % _CHOSEN_ANEW else None
-            )
+            before = penalty if turn % _CHOSEN_ANEW else None
+            found = self.regression.score(labels, n_groups, before)
             penalty = found.penalty
             after = self._keep_pairs(costs_of_scores(found.scores), max(k, n_groups))
             after = number_by_appearance(after)

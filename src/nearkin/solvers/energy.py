@@ -301,9 +301,8 @@ class _DistanceTable:
         if backends.is_foreign(Z):
             access.for_each_block(work, Z, _DEVICE_TABLES * DOUBLE_BYTES * n)
         else:
-            run_in_blocks(
-                work, Z.shape[0], max(1, min(_BLOCK_POINTS, _BLOCK_BYTES // (DOUBLE_BYTES * n)))
-            )
+            size = max(1, min(_BLOCK_POINTS, _BLOCK_BYTES // (DOUBLE_BYTES * n)))
+            run_in_blocks(work, Z.shape[0], size)
 
     def nearest(self, points: Any, absent: Any) -> Any:
         """Squared distances to the nearest rows of each class, (n_points, n_classes, k)."""

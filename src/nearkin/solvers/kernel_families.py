@@ -320,9 +320,8 @@ class RbfFamily:
         is that of their coordinates, but for a shift and the ridge.
         """
         factor = self._factor(self.gamma)
-        return np.asarray(
-            self._centred.T @ solve_triangular(factor, components.T, lower=True, trans="T")
-        )
+        solved = solve_triangular(factor, components.T, lower=True, trans="T")
+        return np.asarray(self._centred.T @ solved)
 
     @cached_property
     def _centred(self) -> Floats:

@@ -293,9 +293,8 @@ def project(
     if pairs.targets is not None:
         targets = pairs.targets / lower
     problem = _Problem(np.ascontiguousarray(Z), sign[apart], targets[apart], slack[apart], triplets)
-    C, inner_duals, inverse_slacks, triplet_duals, history, gap, converged = _solve(
-        problem, max_sweeps, tol
-    )
+    solved = _solve(problem, max_sweeps, tol)
+    C, inner_duals, inverse_slacks, triplet_duals, history, gap, converged = solved
 
     factor = root if basis is None else root @ basis
     B = factor @ C @ factor.T

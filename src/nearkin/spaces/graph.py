@@ -676,15 +676,14 @@ def isomap_coordinates(X: Rows, n_neighbors: int, n_vectors: int) -> tuple[Float
     n = len(X)
     neighbors = find_neighbor_rows(X, n_neighbors)
     constant = np.full((n, 1), n**-0.5)
-    if neighbors.shape[1] == 0 or n_vectors == 1:
+    k = neighbors.shape[1]
+    if k == 0 or n_vectors == 1:
         return np.zeros(1), constant
-    ends = neighbors.shape[1] * np.arange(n + 1)
-    named: Any = sp.csr_array((np.ones(neighbors.size), neighbors.ravel(), ends), shape=(n, n))
+    ends = k * np.arange(n + 1)
+    named: Any = sp.csr_array((np.ones(n * k), neighbors.ravel(), ends), shape=(n, n))
     _warn_of_parts(named, "Isomap")
     with mute_third_party(), one_blas_thread():  # scikit-learn says the same in its words
-        geodesics = Isomap(
-            n_neighbors=neighbors.shape[1], n_components=1, neighbors_algorithm="brute"
-        )
+        geodesics = Isomap(n_neighbors=k, n_components=1, neighbors_algorithm="brute")
         squared = np.asarray(geodesics.fit(X).dist_matrix_, dtype=np.float64) ** 2
     means = squared.mean(axis=0)
 

@@ -99,10 +99,8 @@ class Kernel:
     def values(self, between: _Between) -> Any:
         """Kernel values from distances or products, in any arithmetic that provides these."""
         if self.name in ("rbf", "laplacian"):
-            city_block = self.name == "laplacian"
-            distances = (
-                between.city_block_distances() if city_block else between.squared_distances()
-            )
+            is_rbf = self.name == "rbf"
+            distances = between.squared_distances() if is_rbf else between.city_block_distances()
             distances *= -self.gamma
             return between.exp(distances)
         if self.name == "poly":

@@ -296,9 +296,8 @@ class KernelLandmarks:
         diagonal = self.rows.diagonal()
         projected = ((K @ self._whitener) ** 2).sum(axis=1)
         single = (K**2 / np.where(diagonal > 0, diagonal, np.inf)).max(axis=1)
-        return np.asarray(
-            np.where(projected > (1 + _PROJECTION_ROUNDING) * single, projected, single)
-        )
+        is_longer = projected > (1 + _PROJECTION_ROUNDING) * single
+        return np.asarray(np.where(is_longer, projected, single))
 
     @cached_property
     def _whitener(self) -> Floats:
