@@ -14,13 +14,14 @@ from scipy.spatial.distance import cdist, pdist
 from sklearn.datasets import load_digits, load_wine
 
 from nearkin import ITML, RCA, Euclidean, KernelBeta, NeighborIndex, Pairs
+from nearkin.pairs.closure import number_by_appearance
 from nearkin.search import (
     choose_radius,
     count_near_pairs,
     find_radius_of_share,
     group_by_mean_distance,
 )
-from nearkin.spaces.neighbors import drop_itself, find_nearest, group_within, number_by_first_row
+from nearkin.spaces.neighbors import drop_itself, find_nearest, group_within
 from tests.cases import each
 from tests.oracles import groups_within
 
@@ -144,7 +145,7 @@ def test_groups_are_those_of_average_linkage(Z, radius):
     heights = np.diff(np.sort(tree[:, 2]))
     if (gaps < 1e-6).any() or (heights < 1e-9).any():
         return  # a tie, which may go either way
-    expected = number_by_first_row(fcluster(tree, radius**2, "distance"))
+    expected = number_by_appearance(fcluster(tree, radius**2, "distance"))
     assert_array_equal(group_by_mean_distance(Z, *others_of(Z), radius), expected)
     assert_array_equal(group_by_mean_distance(sp.csr_array(Z), *others_of(Z), radius), expected)
 

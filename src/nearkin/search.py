@@ -23,6 +23,7 @@ from nearkin.errors import InputError, InputTypeError, explain_missing_package, 
 from nearkin.learners.base import WholeState, replace_state
 from nearkin.learners.compositions import last_learner, sees_any_rows
 from nearkin.messages import notice
+from nearkin.pairs.closure import number_by_appearance
 from nearkin.pairs.pairs import check_count, find_first
 from nearkin.rows import access, backends, device_math, validation
 from nearkin.rows.backends import evenly_spaced
@@ -54,7 +55,6 @@ from nearkin.spaces.neighbors import (
     find_within,
     group_within,
     merge_labels,
-    number_by_first_row,
 )
 from nearkin.storage.arrays import StorageError, read_arrays, write_arrays
 from nearkin.storage.files import StrPath, whole_file
@@ -242,7 +242,7 @@ def group_by_mean_distance(Z: Any, distances: Floats, rows: Ints, radius: float)
         close = apart <= most
         edges, between, apart = edges[close], between[close], apart[close]
         if not len(edges):
-            return number_by_first_row(labels)
+            return number_by_appearance(labels)
         joined = _mark_mutually_nearest(edges, apart, n)
         a, b = edges[joined].T
         total = size[a] + size[b]
@@ -946,7 +946,7 @@ class NeighborIndex(WholeState, BaseEstimator):
         distances, rows = self._find_nearest(self.vectors, min(len(self), self.n_neighbors + 1))
         near = distances <= radius
         edges = np.column_stack([np.nonzero(near)[0], rows[near]])
-        return number_by_first_row(merge_labels(np.arange(len(self)), edges))
+        return number_by_appearance(merge_labels(np.arange(len(self)), edges))
 
 
 def check_fitted(metric: Any) -> None:

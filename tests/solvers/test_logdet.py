@@ -74,8 +74,7 @@ def test_compiled_loop_equals_the_plain_one(seed, slack, n_sweeps):
     found, found_duals = B0.copy(), np.zeros(len(Z))
     inverse = 1 / targets_of(problem, 2.0, 9.0)
     for order in orders:
-        scratch = np.zeros((2, 3))
-        _sweep(order, Z, sign, 1 / (slack * weight), found_duals, inverse, found, scratch)
+        _sweep(order, Z, sign, 1 / (slack * weight), found_duals, inverse, found)
     assert_allclose(found, B, rtol=1e-10, atol=1e-10 * np.abs(B).max())
     assert_allclose(found_duals, duals, rtol=1e-10, atol=1e-10)
     assert_allclose(1 / inverse, slacks, rtol=1e-10)

@@ -11,7 +11,7 @@ from nearkin.errors import InputError
 from nearkin.rows.parallel import one_core
 from nearkin.spaces.feature_space import KernelExpansion, NystroemExtension
 from nearkin.spaces.kernels import KERNEL_NAMES, Kernel
-from nearkin.spaces.landmarks import KernelLandmarks, KernelSums
+from nearkin.spaces.landmarks import GaussianSums, KernelLandmarks, KernelSums
 from tests.cases import each
 
 NAMES = [name for name in KERNEL_NAMES if name != "precomputed"]
@@ -123,8 +123,9 @@ def test_what_single_precision_has_no_digits_for_is_found_in_double(make):
     expected = kernel_values("rbf", X, landmarks, gamma) @ C
     prepared = sums(landmarks, C, gamma=gamma)
     assert_close(prepared.at(X), expected, np.float32)
-    by_single, alone = prepared._prepare(np.float32), np.empty(expected.shape, np.float32)
-    by_single.write(X, alone)
+    known = prepared.landmarks, prepared.coefficients, prepared.constant
+    alone = np.empty(expected.shape, np.float32)
+    GaussianSums(*known, np.float32).write(X, alone)
     assert np.abs(alone - expected).max() > 5e-6 * np.abs(expected).max()
 
 

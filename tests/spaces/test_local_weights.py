@@ -13,7 +13,7 @@ from nearkin.spaces.local_weights import (
     EPSILON,
     NearLandmarks,
     Preparation,
-    _find_nearest,
+    _find_all_nearest,
     bound_smallest,
     combine,
     find_below,
@@ -162,11 +162,11 @@ def test_smallest_values_are_found_in_order_ties_by_position(values, k):
     values = np.array(values, dtype=np.float64)
     k = min(k, len(values))
     positions, smallest = np.empty(k, dtype=np.int32), np.empty(k)
-    find_smallest(values, positions, smallest, np.empty(len(values) // 8))
+    find_smallest(values, positions, smallest)
     expected = np.argsort(values, kind="stable")[:k]
     assert_array_equal(positions, expected)
     assert_array_equal(smallest, values[expected])
-    find_smallest(np.array([np.inf]), positions, smallest, np.empty(0))
+    find_smallest(np.array([np.inf]), positions, smallest)
     assert positions[0] == 0  # some row
 
 
@@ -177,10 +177,10 @@ def test_of_landmarks_that_are_equally_far_the_first_count(loop):
 
 
 def nearest(row, landmarks, ranking, length, slack, k):
-    places, keys = np.empty(k, dtype=np.int32), np.empty(k, dtype=np.float32)
-    scratch = np.empty(k), np.empty(len(landmarks) // 8)
-    _find_nearest(row, landmarks, ranking, length, slack, places, keys, *scratch)
-    return places.tolist()
+    neighbors = np.empty((1, k), dtype=np.int32)
+    one = np.array([length]), np.array([slack])
+    _find_all_nearest(row[None], landmarks, ranking[None], *one, neighbors)
+    return neighbors[0].tolist()
 
 
 @given(seed=st.integers(0, 10**6), m=st.integers(10, 40), k=st.integers(1, 10))

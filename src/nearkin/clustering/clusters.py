@@ -112,18 +112,13 @@ USUAL_FAMILIES = ("k-means", LINKAGE)
 
 @dataclass(frozen=True)
 class HeldOutRates:
-    """Which held-out pairs, ``same`` or different, groupings put together; pairs have weights.
+    """Which held-out pairs, ``same`` or different, groupings put together; pairs have weights."""
 
-    ``together``, (n_groupings, n_pairs), is 1 where a grouping has both rows of a pair in one
-    group, else 0. ``shares`` (n_groupings,) are those of all pairs of rows in one group,
-    ``usual_share`` the share of all pairs that are the same, as estimated without held-out pairs.
-    """
-
-    together: Floats
+    together: Floats  # (n_groupings, n_pairs): 1 where both rows of a pair are in one group, else 0
     same: Mask
     weights: Floats
-    shares: Floats
-    usual_share: float
+    shares: Floats  # (n_groupings,), of all pairs of rows, that are in one group
+    usual_share: float  # of all pairs, that are the same, estimated without held-out pairs
 
     def estimate_rates(self, weights: Floats | None = None) -> tuple[Floats, Floats]:
         """Shares (n_groupings,) T of same and F of different pairs that groupings join."""
@@ -153,12 +148,6 @@ class HeldOutRates:
     def estimate_indices(self, weights: Floats | None = None) -> Floats:
         """Adjusted Rand index (n_groupings,) expected of each grouping."""
         return expected_index(*self.estimate_rates(weights), self.estimate_prevalence(weights))
-
-    def resample_indices(self, n_times: int, rng: np.random.RandomState) -> Floats:
-        """Adjusted Rand indices, (n_times, n_groupings), by bootstrap samples of the pairs."""
-        n = len(self.same)
-        draws = rng.multinomial(n, np.full(n, 1 / n), size=n_times) if n else np.zeros((n_times, 0))
-        return np.array([self.estimate_indices(self.weights * draw) for draw in draws])
 
 
 def expected_index(together: Floats, mistaken: Floats, prevalence: float) -> Floats:
@@ -198,18 +187,14 @@ class Fold:
 
 @dataclass(frozen=True)
 class JudgedCandidate:
-    """A candidate: the number of groups that it found, and how it does on held-out pairs.
-
-    ``together`` (n_pairs,) and ``share`` are as in :class:`HeldOutRates`. ``apart``, the mean
-    silhouette, is found only where no pairs of both kinds are held out.
-    """
+    """A candidate: the number of groups that it found, and how it does on held-out pairs."""
 
     key: Key
     found: int
-    together: Floats
+    together: Floats  # (n_pairs,), and the next, as in HeldOutRates
     share: float
     stability: float
-    apart: float
+    apart: float  # mean silhouette; 0 where pairs of both kinds are held out
 
 
 class CandidateSearch:
@@ -230,17 +215,15 @@ class CandidateSearch:
 
     def evaluate(self, numbers: Iterable[int]) -> None:
         """Evaluate all families with these numbers of groups, unless they were before."""
-        for number in numbers:
-            for family in self.whole.wanted.families:
-                key = Key(family, number)
-                if key not in self.judged:
-                    self.judged[key] = self._evaluate(key)
+        families = self.whole.wanted.families
+        for key in (Key(family, number) for number in numbers for family in families):
+            if key not in self.judged:
+                self.judged[key] = self._evaluate(key)
 
     def _evaluate(self, key: Key) -> JudgedCandidate | None:
         """The candidate with its results on held-out pairs; None if it finds far fewer groups."""
         found = self.whole.find(*key)
-        n_found = 0 if found is None else count_groups(found)
-        if found is None or n_found < _LEAST_FOUND * key.number:
+        if found is None or (n_found := count_groups(found)) < _LEAST_FOUND * key.number:
             return None
         together, shares, stable = [np.zeros(0)], [], []
         for fold, ends in zip(self.folds, self._links, strict=True):
@@ -331,8 +314,11 @@ class CandidateSearch:
     def estimate_interval(self, rng: np.random.RandomState) -> tuple[int, int]:
         """Least and most number of groups that nine of ten bootstrap samples of pairs choose."""
         found = np.array([one.found for one in self.candidates])
-        draws = self.held_out.resample_indices(_N_DRAWS, rng)
-        chosen = found[[int(np.argmax(self.score(draw))) for draw in draws]]
+        held_out, n = self.held_out, len(self.same)
+        size = (_N_DRAWS, n)
+        draws = rng.multinomial(n, np.full(n, 1 / n), size=_N_DRAWS) if n else np.zeros(size)
+        indices = [held_out.estimate_indices(self.weights * draw) for draw in draws]
+        chosen = found[[int(np.argmax(self.score(draw))) for draw in indices]]
         ends = np.quantile(chosen, [(1 - _CONFIDENCE) / 2, (1 + _CONFIDENCE) / 2], method="nearest")
         own = self.choose().found
         return min(int(ends[0]), own), max(int(ends[1]), own)
@@ -344,34 +330,24 @@ def _space_numbers(low: int, high: int) -> list[int]:
 
 
 def make_folds(
-    whole: Partitions,
-    pairs: Pairs,
-    metric: Any,
-    given: Any,
-    X: Any,
-    Z: Floats,
-    rng: np.random.RandomState,
+    some: DrawnRows, pairs: Pairs, metric: Any, given: Any, rng: np.random.RandomState
 ) -> list[Fold]:
     """Folds that hold out parts of the pairs from metric and groups, or of the rows without pairs.
 
-    ``Z`` are the rows X mapped by the fitted metric; ``given`` is the user's metric parameter.
+    The metric is fitted; ``given`` is the user's parameter.
     """
-    n = len(Z)
-    rows = np.arange(n)
-    folds = []
+    n, Z, whole, folds = len(some.Z), some.Z, some.partitions, []
     pairs = draw_of_each_kind(pairs, _MOST_PAIRS, rng)
     for learn, judge in make_pair_folds(pairs, _N_FOLDS, rng, unseen="one"):
         told = pairs.subset(learn)
-        without = fit_metric_again(metric, given, X, told)
-        there = Z if without is metric else embed_rows(without, X, whole.seed)
+        without = fit_metric_again(metric, given, some.X, told)
+        there = Z if without is metric else embed_rows(without, some.X, whole.seed)
         partitions = Partitions(there, told, whole.wanted, whole.seed)
-        folds.append(Fold(partitions, rows, pairs.subset(judge)))
-    if folds:
-        return folds
-    for _ in range(_N_FOLDS):
-        some = np.sort(rng.choice(n, max(2, round(_SHARE * n)), replace=False))
-        told = pairs.restrict(some)
-        folds.append(Fold(Partitions(Z[some], told, whole.wanted, whole.seed), some, Pairs()))
+        folds.append(Fold(partitions, np.arange(n), pairs.subset(judge)))
+    for _ in range(0 if folds else _N_FOLDS):
+        rows = np.sort(rng.choice(n, max(2, round(_SHARE * n)), replace=False))
+        told = pairs.restrict(rows)
+        folds.append(Fold(Partitions(Z[rows], told, whole.wanted, whole.seed), rows, Pairs()))
     return folds
 
 
@@ -397,7 +373,7 @@ def gather_pairs(n_rows: int, y: Any, pairs: Pairs | None) -> Pairs:
 
 def find_medoids(Z: Floats, labels: Ints) -> Ints:
     """Row number (k,) of the row nearest to the mean of each group."""
-    k = int(labels.max(initial=-1)) + 1
+    k = count_groups(labels)
     means = np.zeros((k, Z.shape[1]))
     np.add.at(means, labels, Z)
     means /= np.bincount(labels, minlength=k)[:, None]
@@ -468,18 +444,13 @@ def group_all_rows(some: DrawnRows, labels: Ints, Z: Floats, known: Pairs, block
 
 @dataclass(frozen=True)
 class GroupingCandidate:
-    """A line of the report: a candidate grouping, and its results.
-
-    ``asked`` and ``found`` are numbers of groups, before and after rows were moved to keep pairs.
-    ``index`` is the adjusted Rand index expected from held-out pairs, NaN without these;
-    ``stability`` the mean adjusted Rand index with groupings that lack some pairs, or rows.
-    """
+    """A line of the report: a candidate grouping, and its results."""
 
     family: str
-    asked: int
-    found: int
-    index: float
-    stability: float
+    asked: int  # number of groups, before rows were moved to keep pairs
+    found: int  # and after
+    index: float  # adjusted Rand index expected from held-out pairs, NaN without these
+    stability: float  # mean adjusted Rand index with groupings that lack some pairs, or rows
     score: float
     chosen: bool = False
 
@@ -566,11 +537,10 @@ def make_report(
     scores = comparison.score(indices)
     if not n_judged:
         indices = np.full(len(indices), np.nan)
+    judged = zip(comparison.candidates, indices.tolist(), scores.tolist(), strict=True)
     candidates = [
         GroupingCandidate(*one.key, one.found, index, one.stability, score, one is best)
-        for one, index, score in zip(
-            comparison.candidates, indices.tolist(), scores.tolist(), strict=True
-        )
+        for one, index, score in judged
     ]
     by_score = sorted(candidates, key=lambda line: -line.score)
     # Of candidates of one family that came to have one number of groups, the best.
@@ -722,9 +692,8 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
         least, most = self._find_bounds(blocks, n, strength)
         families = self._check_families()
         self.metric_ = fit_metric(self.metric, X, y, pairs, seed)
-        wanted = GroupingRules(
-            families, strength, *((1, None) if self.n_clusters is None else (least, most))
-        )
+        bounds = (1, None) if self.n_clusters is None else (least, most)
+        wanted = GroupingRules(families, strength, *bounds)
         with one_thread():  # many small pieces of work
             some = self._draw(_MOST_ROWS, X, known, wanted, seed, rng)
             best = None
@@ -780,7 +749,7 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
         whole = some.partitions
         classes = None if y is None else renumber_classes(number_classes(y)[some.numbers])
         examples = draw_example_pairs(Evidence(whole.pairs, classes), rng, most=_MOST_PAIRS)
-        folds = make_folds(whole, examples, self.metric_, self.metric, some.X, some.Z, rng)
+        folds = make_folds(some, examples, self.metric_, self.metric, rng)
         share = estimate_share_of_same(self.metric_, some.Z, whole.seed)
         return CandidateSearch(whole, folds, share)
 
@@ -847,9 +816,8 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
         """Names of the families to try; an error for unknown ones."""
         if self.families is None:
             return USUAL_FAMILIES
-        names = [self.families] if isinstance(self.families, str) else list(self.families)
-        unknown = [name for name in names if name not in FAMILIES]
-        if unknown or not names:
+        names = list(self.families)
+        if not names or any(name not in FAMILIES for name in names):
             raise InputError(f"families={self.families!r}: use some of {', '.join(FAMILIES)}.")
         return tuple(names)
 

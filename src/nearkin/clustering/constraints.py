@@ -47,14 +47,10 @@ class TooFewGroupsError(PairsError):
 
 @dataclass(frozen=True)
 class Blocks:
-    """Blocks of rows that must-links tie together, and cannot-links between blocks.
+    """Blocks of rows that must-links tie together, and cannot-links between blocks."""
 
-    ``of`` (n,) is the block of each row, numbered in the order of first rows. ``apart`` is
-    symmetric, of shape (n_blocks, n_blocks), with sums of the cannot-links' weights.
-    """
-
-    of: Ints
-    apart: sp.csr_array
+    of: Ints  # (n,), the block of each row, numbered in the order of first rows
+    apart: sp.csr_array  # (n_blocks, n_blocks), symmetric: sums of the cannot-links' weights
 
     @property
     def count(self) -> int:
@@ -112,17 +108,15 @@ def assign_keeping_pairs(
     sizes = np.bincount(blocks.of, minlength=blocks.count)
     # A new group costs more than the worst of those that are there: none is opened for nothing.
     opening = summed.max(axis=1) + sizes * (np.ptp(costs) + 1e-9)
-    apart = blocks.apart
+    graph = blocks.apart.indptr, blocks.apart.indices
     labels = np.full(blocks.count, -1)
-    _assign_greedily(
-        summed, apart.indptr, apart.indices, _order_blocks(summed, apart), labels, limit
-    )
+    _assign_greedily(summed, *graph, _order_blocks(summed, blocks.apart), labels, limit)
     if labels.min(initial=0) < 0:
         _recolour(labels, summed, blocks, limit, steps)
     costs = np.column_stack([summed, opening])
     for _ in range(_MOST_ROUNDS):
         tried = np.zeros((len(labels), int(labels.max(initial=-1)) + 1), dtype=np.bool_)
-        if not _exchange(costs, apart.indptr, apart.indices, labels, tried):
+        if not _exchange(costs, *graph, labels, tried):
             break
     return np.asarray(labels[blocks.of])
 
@@ -152,7 +146,6 @@ def _explain_too_few(blocks: Blocks, limit: int) -> Tell:
     rows = sorted(first[clique].tolist())
 
     def tell(name: Callable[[int], str], _: str, soft: str) -> str:
-        """Word the message, with names of rows and of the parameter that allows broken pairs."""
         named = ", ".join(map(name, rows))
         if len(clique) > limit:
             return (
@@ -170,10 +163,9 @@ def _explain_too_few(blocks: Blocks, limit: int) -> Tell:
 def _order_blocks(summed: Floats, apart: sp.csr_array) -> Ints:
     """Order in which blocks choose groups: those with cannot-links first, by what they may lose."""
     told = np.diff(apart.indptr) > 0
-    if summed.shape[1] == 1:
-        return np.argsort(~told, kind="stable")
-    two = np.partition(summed, 1, axis=1)[:, :2]
-    loss = two[:, 1] - two[:, 0]
+    loss: Floats = np.zeros(len(told))
+    if summed.shape[1] > 1:
+        loss = np.diff(np.partition(summed, 1, axis=1)[:, :2])[:, 0]
     return np.lexsort([-loss, ~told])
 
 
@@ -298,7 +290,6 @@ def find_clique(apart: sp.csr_array, wanted: int) -> list[int]:
     """Blocks that are all kept apart from one another, found greedily, at most ``wanted``."""
 
     def list_others(block: int) -> set[int]:
-        """Blocks that cannot-links keep apart from a block."""
         return set(apart.indices[apart.indptr[block] : apart.indptr[block + 1]].tolist())
 
     degrees = np.diff(apart.indptr)

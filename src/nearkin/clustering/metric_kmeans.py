@@ -6,7 +6,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin, _fit_context
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
@@ -15,7 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from nearkin._types import Floats
+from nearkin._types import Floats, Integers
 from nearkin.errors import InputError
 from nearkin.learners.base import WholeState, replace_state
 from nearkin.messages import notice
@@ -32,7 +31,7 @@ _ROUNDING = 1e-9
 
 
 def learn_from_clusters(
-    X: Floats, labels: NDArray[np.integer], regularization: str | float, interpolation: float
+    X: Floats, labels: Integers, regularization: str | float, interpolation: float
 ) -> Floats:
     """Learn L (d, d) of the mean generative local metric LᵀL, with clusters as classes."""
     models = fit_class_models(X, labels, regularization=regularization)
@@ -41,8 +40,8 @@ def learn_from_clusters(
 
 
 def _cluster_again(
-    Z: Floats, labels: NDArray[np.integer], n_restarts: int, rng: np.random.RandomState
-) -> NDArray[np.integer]:
+    Z: Floats, labels: Integers, n_restarts: int, rng: np.random.RandomState
+) -> Integers:
     """Labels (n,) by k-means started from the given clusters, or the best of ``n_restarts`` others.
 
     The latter are numbered in the order of their first rows, so that equal ones are recognised.
@@ -204,7 +203,7 @@ class MetricKMeans(WholeState, ClusterMixin, BaseEstimator):
         self.n_iter_ = n_iter
         return self
 
-    def predict(self, X: Any) -> NDArray[np.integer]:
+    def predict(self, X: Any) -> Integers:
         """Cluster of each row: that of the nearest centre in the learned metric.
 
         Parameters

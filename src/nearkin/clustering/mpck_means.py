@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 from sklearn.base import (
     BaseEstimator,
@@ -21,7 +20,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from nearkin._types import Floats, Integers
+from nearkin._types import Floats, Integers, Mask
 from nearkin.errors import InputError
 from nearkin.learners.base import WholeState, replace_state
 from nearkin.messages import notice
@@ -66,10 +65,7 @@ def _fill_distances(X: Any, points: Any, weights: Any, squared: Any) -> None:
 
 
 def weighted_distances(X: Floats, points: Floats, weights: Floats) -> Floats:
-    """Squared distances (n, k) of rows to points, columns weighted.
-
-    Those of sparse rows, which are found by products, are 0 where rounding decides.
-    """
+    """Squared weighted distances (n, k) to points; of sparse rows 0 where rounding decides."""
     if is_sparse(X):
         return sparse_rows.weighted_squared_distances(X, points, weights)
     squared = np.empty((len(X), len(points)))
@@ -311,9 +307,8 @@ class PairwiseObjective:
         self.squared_range = (high - low) ** 2
         self.variance = variances(X) if is_sparse(X) else X.var(axis=0, dtype=np.float64)
         # Columns that do not vary, up to rounding, count as one of the others' mean variance.
-        self.constant = (high - low <= 8 * np.finfo(X.dtype).eps * largest) | (
-            self.variance < _LEAST_VARIANCE
-        )
+        is_rounding = high - low <= 8 * np.finfo(X.dtype).eps * largest
+        self.constant = is_rounding | (self.variance < _LEAST_VARIANCE)
         varying = self.variance[~self.constant]
         self.variance[self.constant] = varying.mean() if len(varying) else 1.0
 
@@ -355,11 +350,8 @@ class PairwiseObjective:
         largest = 1 / (LEAST_SPREAD * self.variance)
         return np.asarray(np.minimum(fixed, largest))
 
-    def _relative_differences(self, which: NDArray[np.bool_], imagined: float) -> Floats:
-        """Mean squared difference (d,) of linked rows, as a share of that of random rows.
-
-        ``imagined`` is how many random pairs it is averaged with.
-        """
+    def _relative_differences(self, which: Mask, imagined: float) -> Floats:
+        """Mean squared difference (d,) of linked rows, and ``imagined`` random ones, as a share."""
         links = np.flatnonzero(which)
         if not len(links):
             return np.ones(self.X.shape[1])
@@ -369,10 +361,10 @@ class PairwiseObjective:
             apart += self._squares(links[block]).T @ weight[block]
         return np.asarray((apart / (2 * self.variance) + imagined) / (len(links) + imagined))
 
-    def find_broken(self, labels: Integers) -> NDArray[np.bool_]:
+    def find_broken(self, labels: Integers) -> Mask:
         """Mark links, must-links first, that labels break."""
         ends = labels[self.ends]
-        broken: NDArray[np.bool_] = (ends[:, 0] == ends[:, 1]) == self.cannot
+        broken: Mask = (ends[:, 0] == ends[:, 1]) == self.cannot
         return broken
 
     def _squares(self, links: Integers) -> Any:
@@ -467,7 +459,6 @@ class PairwiseObjective:
         squares = np.zeros((n_blocks, centers.shape[1]))
 
         def work(rows: slice) -> None:
-            """Add the differences of a block of rows."""
             block = rows.start // _BLOCK
             _add_deviations(self.X[rows], labels[rows], centers, sums[block], squares[block])
 
@@ -495,10 +486,7 @@ def lower_objective(
     tol: float,
     rng: np.random.RandomState,
 ) -> tuple[Integers, Floats, Floats, Floats]:
-    """Alternate assignment and update from start centres and weights; no cluster stays empty.
-
-    Returns labels, centres, weights, and the objective after every half step.
-    """
+    """Labels, centres, weights, and the objective after every half step, assigning and updating."""
     n = problem.X.shape[0]
     varying = ~problem.constant
     enough = tol * n * float(weights[varying] @ problem.variance[varying])

@@ -87,15 +87,11 @@ _FEW_APART = 5000
 
 @dataclass(frozen=True)
 class Tree:
-    """Dendrogram of average linkage.
-
-    Blocks are nodes 0 to n_blocks − 1; the t-th join, of two nodes, makes node ``n_blocks + t``.
-    ``alike`` is the mean affinity of the two, or NaN where they had none, and distances decided.
-    """
+    """Dendrogram of average linkage, with the blocks as nodes 0 to n_blocks − 1."""
 
     blocks: Blocks
-    joined: Ints
-    alike: Floats
+    joined: Ints  # the t-th join, of two nodes, makes node n_blocks + t
+    alike: Floats  # mean affinity of the two, or NaN where they had none, and distances decided
 
     @property
     def fewest(self) -> int:
@@ -118,18 +114,14 @@ class Tree:
 
     def cut_near(self, n_groups: int) -> Ints:
         """Labels (n,) of that many groups, or of the nearest number that the tree has."""
-        n_joins = min(max(self.blocks.count - n_groups, 0), len(self.joined))
-        return label_leaves(self.joined[:n_joins], self.blocks.count)[self.blocks.of]
-
-
-def label_leaves(joined: Ints, n_leaves: int) -> Ints:
-    """Labels of the leaves of a tree after some joins, of which the t-th makes n_leaves + t."""
-    parent = np.arange(n_leaves + len(joined))
-    for t, nodes in enumerate(joined):
-        parent[nodes] = n_leaves + t
-    for node in range(len(parent) - 1, -1, -1):  # parents come later
-        parent[node] = parent[parent[node]]
-    return number_by_appearance(parent[:n_leaves])
+        n_blocks = self.blocks.count
+        n_joins = min(max(n_blocks - n_groups, 0), len(self.joined))
+        parent = np.arange(n_blocks + n_joins)
+        for t, nodes in enumerate(self.joined[:n_joins]):
+            parent[nodes] = n_blocks + t
+        for node in range(len(parent) - 1, -1, -1):  # parents come later
+            parent[node] = parent[parent[node]]
+        return number_by_appearance(parent[:n_blocks])[self.blocks.of]
 
 
 def grow_tree(Z: Floats, blocks: Blocks, affinities: sp.csr_array | None = None) -> Tree:
@@ -191,7 +183,6 @@ class _GrowingGroups:
                     heappush(queue, (-self._mean_affinity(kept, other), kept, other))
 
     def _mean_affinity(self, u: int, v: int) -> float:
-        """Mean affinity between the rows of two groups."""
         return float(self.near[u][v] / (self.size[u] * self.size[v]))
 
     def join_the_rest(self) -> None:
@@ -275,23 +266,18 @@ def fit_kernel_features(Z: Floats, seed: int) -> Nystroem:
 
 @dataclass(frozen=True)
 class MemberScores:
-    """Scores (n, k) of how well rows fit groups, each row by a regression without it.
-
-    ``coefficients``, (m + 1, k), of features and a constant score further rows. ``error`` is the
-    mean squared error over rows of weight 1, ``penalty`` that of the ridge regression.
-    """
+    """Scores (n, k) of how well rows fit groups, each row by a regression without it."""
 
     scores: Floats
-    coefficients: Floats
-    error: float
-    penalty: float
+    coefficients: Floats  # (m + 1, k), of features and a constant, which score further rows
+    error: float  # mean squared, over rows of weight 1
+    penalty: float  # of the ridge regression
 
 
 def fit_sharpness(scores: Floats, labels: Ints) -> float:
     """Factor of scores (n, k) whose softmax gives labels (n,) the highest likelihood."""
 
     def loss(log_sharpness: float) -> float:
-        """Mean negative log-likelihood of the labels."""
         odds = np.exp(log_sharpness) * scores
         own = odds[np.arange(len(labels)), labels]
         return float((logsumexp(odds, axis=1) - own).mean())
@@ -429,9 +415,8 @@ def fit_metric_again(metric: Any, given: Any, X: Any, pairs: Pairs) -> Any:
 
 def embed_rows(metric: Any, X: Any, seed: int) -> Floats:
     """Map rows by the metric to a dense array (n, q)."""
-    return np.asarray(
-        project_if_wide(metric.transform(X), np.random.RandomState(seed)), dtype=np.float64
-    )
+    Z = project_if_wide(metric.transform(X), np.random.RandomState(seed))
+    return np.asarray(Z, dtype=np.float64)
 
 
 def estimate_share_of_same(metric: Any, Z: Floats, seed: int) -> float:
@@ -519,9 +504,8 @@ class Partitions:
         labels, penalty = self._join_smallest(start), None
         for turn in range(turns if len(self.pairs) else 0):
             n_groups = int(labels.max(initial=-1)) + 1
-            found = self.regression.score(
-                labels, n_groups, penalty if turn % _CHOSEN_ANEW else None
-            )
+            before = penalty if turn % _CHOSEN_ANEW else None
+            found = self.regression.score(labels, n_groups, before)
             penalty = found.penalty
             after = self._keep_pairs(costs_of_scores(found.scores), max(k, n_groups))
             after = number_by_appearance(after)

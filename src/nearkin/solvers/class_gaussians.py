@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import partial, reduce
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
-from sklearn.utils import check_random_state
 
-from nearkin._types import DOUBLE_BYTES, Floats
+from nearkin._types import DOUBLE_BYTES, Floats, Integers, Ints
 from nearkin.errors import InputError
 from nearkin.rows import access, backends, device_math
 from nearkin.rows.backends import Parts, block_moments, merge_moments
@@ -44,18 +43,14 @@ _NO_SPREAD = 1e-12
 )
 @dataclass(frozen=True)
 class ClassModels:
-    """Gaussian densities of c classes in d columns.
-
-    ``precisions`` (c, d, d) are inverse covariances; ``pooled_shares`` and ``identity_shares`` (c,)
-    say how much of each covariance is that within all classes, and a multiple of the identity.
-    """
+    """Gaussian densities of c classes in d columns."""
 
     means: Floats
-    precisions: Floats
+    precisions: Floats  # (c, d, d), inverse covariances
     log_determinants: Floats
-    counts: NDArray[np.integer]
-    pooled_shares: Floats
-    identity_shares: Floats
+    counts: Integers
+    pooled_shares: Floats  # (c,), how much of a covariance is that within all classes
+    identity_shares: Floats  # and a multiple of the identity
 
     def gradients(self, X: Floats) -> tuple[Floats, Floats]:
         r"""Differences :math:`x - \mu_c`, and these times :math:`\Sigma_c^{-1}`, each (c, n, d)."""
@@ -83,7 +78,6 @@ class ClassModels:
         found = np.empty((len(X), c))
 
         def weigh_block(rows: slice) -> None:
-            """Write log densities of the rows of a block."""
             found[rows] = self.log_densities_of(*self.gradients(X[rows].astype(np.float64)))
 
         run_in_blocks(weigh_block, len(X), rows_per_block(2 * DOUBLE_BYTES * c * d))
@@ -92,11 +86,10 @@ class ClassModels:
 
 def fit_class_models(
     X: Floats,
-    classes: NDArray[np.integer],
+    classes: Integers,
     *,
     covariance: str = "shrunk",
     regularization: str | float = "auto",
-    random_state: Any = 0,
 ) -> ClassModels:
     r"""Estimate the mean and covariance of every class.
 
@@ -127,7 +120,7 @@ def fit_class_models(
     known = classes >= 0
     n = int(known.sum())
     counts = np.bincount(classes[known])
-    fold = _assign_folds(X, classes, n_folds, check_random_state(random_state))
+    fold = _assign_folds(X, classes, n_folds, np.random.RandomState(0))
     groups = _group_moments(X, fold, len(counts) * n_folds)
     folds = ([array[k::n_folds] for array in groups] for k in range(n_folds))
     _, means, scatters = reduce(_merge_moments, map(tuple, folds))
@@ -168,9 +161,7 @@ def shrink_class_covariance(own: Floats, pooled: Floats, share: float, identity:
     return np.asarray((1 - identity) * mixed + identity * mean_variance * np.eye(len(mixed)))
 
 
-def _assign_folds(
-    X: Any, classes: NDArray[np.integer], n_folds: int, rng: np.random.RandomState
-) -> NDArray[np.int64]:
+def _assign_folds(X: Any, classes: Integers, n_folds: int, rng: np.random.RandomState) -> Ints:
     """Assign the rows of each class to folds: class times ``n_folds`` plus fold, −1 if unknown.
 
     The rows of a class are ordered from its mean outwards, and each run of ``n_folds`` of them is
@@ -189,36 +180,31 @@ def _assign_folds(
     return fold
 
 
-def _find_order_keys(X: Any, classes: NDArray[np.integer], direction: Floats) -> Parts:
+def _find_order_keys(X: Any, classes: Integers, direction: Floats) -> Parts:
     """Two arrays (n,) that order rows: projection on a direction, squared distance from the mean.
 
     The latter is float32, so that rows equally far out tie in spite of rounding. Only these numbers
     are copied to the host.
     """
 
-    def sum_known(block: Any, number: NDArray[np.integer]) -> Parts:
-        """Sum of the rows of known class in a block, of shape (d,)."""
+    def sum_known(block: Any, number: Integers) -> Parts:
         rows = _take_in_float64(block, np.flatnonzero(number >= 0))
         return (backends.to_numpy(backends.namespace(rows).sum(rows, axis=0)),)
 
     mean = access.reduce_rows(X, sum_known, classes)[0] / (classes >= 0).sum()
 
-    def of_block(block: Any, row: NDArray[np.integer]) -> Parts:
-        """Row numbers of a block and both keys of its rows."""
-        block = _take_in_float64(block, np.arange(block.shape[0]))
+    def of_block(block: Any) -> Parts:
+        block = backends.widen(block)
         xp = backends.namespace(block)
         center, axis = backends.move_to(mean, block), backends.move_to(direction, block)
         squared = backends.to_numpy(xp.sum((block - center) ** 2, axis=1))
-        return row, backends.to_numpy(xp.sum(block * axis, axis=1)), squared
+        return backends.to_numpy(xp.sum(block * axis, axis=1)), squared
+
+    def append(one: Parts, other: Parts) -> Parts:
+        return tuple(map(np.concatenate, zip(one, other, strict=True)))
 
     with np.errstate(over="ignore"):
-        parts = access.reduce_rows(
-            X,
-            of_block,
-            np.arange(X.shape[0]),
-            combine=lambda one, other: tuple(map(np.concatenate, zip(one, other, strict=True))),
-        )
-        _, along, squared = (part[np.argsort(parts[0])] for part in parts)
+        along, squared = access.reduce_rows(X, of_block, combine=append)
         return along, squared.astype(np.float32)
 
 
@@ -235,12 +221,11 @@ class _Moments(NamedTuple):
         return _Moments(*reduce(merge_moments, parts))
 
 
-def _group_moments(X: Any, group: NDArray[np.integer], n_groups: int) -> _Moments:
+def _group_moments(X: Any, group: Integers, n_groups: int) -> _Moments:
     """Number of rows, mean and scatter of each group of rows, wherever the rows are."""
     d = X.shape[1]
 
-    def of_block(block: Any, number: NDArray[np.integer]) -> Parts:
-        """Moments of each group within a block."""
+    def of_block(block: Any, number: Integers) -> Parts:
         found = np.zeros(n_groups), np.zeros((n_groups, d)), np.zeros((n_groups, d, d))
         for g, members in _iterate_groups(number):
             found[0][g] = len(members)
@@ -262,7 +247,7 @@ def _merge_moments(one: Parts, other: Parts) -> Parts:
     return n, mean, scatter + other_scatter + between
 
 
-def _iterate_groups(number: NDArray[np.integer]) -> Iterator[tuple[int, NDArray[np.intp]]]:
+def _iterate_groups(number: Integers) -> Iterator[tuple[int, NDArray[np.intp]]]:
     """Yield the number of each group that occurs, and the positions of its members."""
     order = np.argsort(number, kind="stable")
     present, start = np.unique(number[order], return_index=True)
@@ -271,7 +256,7 @@ def _iterate_groups(number: NDArray[np.integer]) -> Iterator[tuple[int, NDArray[
             yield g, members
 
 
-def _take_in_float64(X: Any, rows: NDArray[np.integer]) -> Any:
+def _take_in_float64(X: Any, rows: Integers) -> Any:
     """Take some rows in float64, on the device where they are."""
     return backends.widen(access.take(X, rows))
 
@@ -284,23 +269,20 @@ def _mean_and_scatter(X: Any) -> tuple[Floats, Floats]:
     return backends.to_numpy(mean + X[0, :]), backends.to_numpy(centered.T @ centered)
 
 
-def _squared_mahalanobis(factor: Floats, rows: Any) -> Floats:
-    """Squared lengths (n,) of rows under the inverse of a covariance, given its Cholesky factor."""
+def _log_densities(factor: Floats, rows: Any) -> Floats:
+    """Log densities (n,), but for a constant, of centred rows; ``factor`` is of the covariance."""
     if backends.is_foreign(rows):
         root = solve_triangular(factor, np.eye(len(factor)), lower=True, check_finite=False)
         whitened = rows @ backends.move_to(root.T, rows)
-        return backends.to_numpy(backends.namespace(rows).sum(whitened * whitened, axis=1))
-    whitened = solve_triangular(factor, rows.T, lower=True, check_finite=False)
-    return np.asarray((whitened**2).sum(axis=0))
+        squared = backends.to_numpy(backends.namespace(rows).sum(whitened * whitened, axis=1))
+    else:
+        whitened = solve_triangular(factor, rows.T, lower=True, check_finite=False)
+        squared = (whitened**2).sum(axis=0)
+    return np.asarray(-squared / 2 - np.log(factor.diagonal()).sum())
 
 
 def _choose_pooled_shares(
-    X: Any,
-    fold: NDArray[np.integer],
-    groups: _Moments,
-    fixed: Floats,
-    scatters: Floats,
-    identity: Floats,
+    X: Any, fold: Integers, groups: _Moments, fixed: Floats, scatters: Floats, identity: Floats
 ) -> Floats:
     """Choose each class's share of the covariance within all classes; 1 where ``fixed`` is 1."""
     free = np.flatnonzero(fixed == 0)
@@ -316,7 +298,7 @@ def _choose_pooled_shares(
         return shares
     n_shares = len(POOLED_SHARES)
 
-    def of_block(block: Any, number: NDArray[np.integer]) -> Parts:
+    def of_block(block: Any, number: Integers) -> Parts:
         """Moments, by class, of the log-likelihood that left-out rows gain by each share over 0."""
         n = np.zeros(len(fixed))
         mean = np.zeros((len(fixed), n_shares))
@@ -328,14 +310,7 @@ def _choose_pooled_shares(
             center, factors = trials[c][fold]
             rows = _take_in_float64(block, members)
             center = backends.move_to(center, rows)
-            likelihoods = np.stack(
-                [
-                    -_squared_mahalanobis(factor, rows - center) / 2
-                    - np.log(factor.diagonal()).sum()
-                    for factor in factors
-                ],
-                axis=1,
-            )
+            likelihoods = np.stack([_log_densities(f, rows - center) for f in factors], axis=1)
             found = block_moments(likelihoods - likelihoods[:, :1])
             if n[c]:
                 found = merge_moments((n[c], mean[c], scatter[c]), found)
@@ -388,12 +363,8 @@ def _fit_without_each_fold(
         if np.trace(kept.scatter) / kept.n <= _NO_SPREAD * mean_spread:
             return None
         within = (others + kept.scatter) / (n_rows - n + kept.n)
-        factors = [
-            np.linalg.cholesky(
-                shrink_class_covariance(kept.scatter / kept.n, within, share, identity)
-            )
-            for share in POOLED_SHARES
-        ]
+        shrink = partial(shrink_class_covariance, kept.scatter / kept.n, within, identity=identity)
+        factors = [np.linalg.cholesky(shrink(share)) for share in POOLED_SHARES]
         trial.append((kept.mean, factors))
     return trial
 

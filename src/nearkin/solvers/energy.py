@@ -15,6 +15,7 @@ from nearkin.rows import sparse as sparse_rows
 from nearkin.rows.distances import squared_lengths, squared_rowwise_distances
 from nearkin.rows.parallel import compiled, run_in_blocks
 from nearkin.solvers.large_margin import find_nearest_alike
+from nearkin.spaces.local_weights import find_smallest
 
 # Tables of distances that sums over them hold at a time on a device; and sums that the fused
 # kernels hold for each point and class, beside neighbours and margins.
@@ -108,19 +109,10 @@ def intrusion_hinges(
 @compiled()
 def _write_nearest_by_class(squared: Any, starts: Any, out: Any) -> None:
     """Write :func:`find_nearest_by_class` for all points."""
-    k = out.shape[2]
+    places = np.empty(out.shape[2], np.int64)
     for r in range(squared.shape[0]):
         for c in range(out.shape[1]):
-            best = out[r, c]
-            best[:] = np.inf
-            for i in range(starts[c], starts[c + 1]):
-                value = squared[r, i]
-                if value < best[k - 1]:
-                    place = k - 1
-                    while place > 0 and best[place - 1] > value:
-                        best[place] = best[place - 1]
-                        place -= 1
-                    best[place] = value
+            find_smallest(squared[r, starts[c] : starts[c + 1]], places, out[r, c])
 
 
 @compiled()
@@ -229,19 +221,17 @@ def _sum_intrusions(
 
 @dataclass(frozen=True)
 class Members:
-    """Training rows (n, q) in order of their class, ``Z[starts[c]:starts[c + 1]]`` of class c.
-
-    ``nearest`` (n, k + 1) are the nearest other rows of the class, −1 where there are none, one
-    more than is needed, so that any can be left out; ``squared`` are squared distances.
-    """
+    """Training rows (n, q) in order of their class, ``Z[starts[c]:starts[c + 1]]`` of class c."""
 
     Z: Any
     starts: Integers
+    # The nearest other rows of the class (n, k + 1), −1 where there are none: one more than is
+    # needed, so that any can be left out; and squared distances to them.
     nearest: Any
     squared: Any
 
     def move_beside(self, X: Any) -> Members:
-        """Copy the members to the device of other rows."""
+        """The members on the device of other rows."""
         arrays = (backends.move_kept(one, X) for one in (self.Z, self.nearest, self.squared))
         Z, nearest, squared = arrays
         return Members(Z, self.starts, nearest, squared)
@@ -281,11 +271,9 @@ def _fill_by_blocks(
     """
 
     def fill(sums: _DistanceTable | _FusedSums) -> Any:
-        """Fill the array with either kind of sums."""
         out = backends.empty(shape, members.Z)
 
         def write_block(rows: slice) -> None:
-            """Write the block of some points."""
             absent = None if left_out is None else left_out[rows]
             out[(slice(None),) * axis + (rows, ...)] = of_block(sums, Z[rows, :], absent)
 
@@ -309,14 +297,12 @@ class _DistanceTable:
     members: Members
 
     def for_each_block(self, work: Callable[[slice], None], Z: Any) -> None:
-        """Call ``work`` on every block of points."""
         n = int(self.members.Z.shape[0])
         if backends.is_foreign(Z):
             access.for_each_block(work, Z, _DEVICE_TABLES * DOUBLE_BYTES * n)
         else:
-            run_in_blocks(
-                work, Z.shape[0], max(1, min(_BLOCK_POINTS, _BLOCK_BYTES // (DOUBLE_BYTES * n)))
-            )
+            size = max(1, min(_BLOCK_POINTS, _BLOCK_BYTES // (DOUBLE_BYTES * n)))
+            run_in_blocks(work, Z.shape[0], size)
 
     def nearest(self, points: Any, absent: Any) -> Any:
         """Squared distances to the nearest rows of each class, (n_points, n_classes, k)."""
@@ -331,14 +317,9 @@ class _DistanceTable:
         own = find_nearest_by_class(squared, members.starts, members.n_neighbors)
         pushed = impostor_hinges(squared, own, members.starts, margins)
         nobody = np.full(squared.shape[0], -1) if absent is None else absent
-        intrusions = intrusion_hinges(
-            squared,
-            members.starts,
-            members.nearest,
-            members.squared,
-            backends.move_to(nobody, squared),
-            margins,
-        )
+        left_out = backends.move_to(nobody, squared)
+        near = members.nearest, members.squared
+        intrusions = intrusion_hinges(squared, members.starts, *near, left_out, margins)
         return own, pushed, intrusions
 
     def _squared_distances(self, points: Any, absent: Integers | None) -> Any:
@@ -357,7 +338,7 @@ class _DistanceTable:
 
 
 class _FusedSums:
-    """Sums by Triton's kernels, which need memory for the points alone."""
+    """As :class:`_DistanceTable`, by Triton's kernels, in memory for the points alone."""
 
     def __init__(self, members: Members) -> None:
         from nearkin.solvers.triton_kernels import ClassSortedRows
@@ -373,31 +354,25 @@ class _FusedSums:
         )
 
     def for_each_block(self, work: Callable[[slice], None], Z: Any) -> None:
-        """Call ``work`` on every block of points, whose sums fit into memory."""
         c = self.rows.n_classes
         sums = len(FACTORS) * c * (self.rows.n_neighbors + _MORE_SUMS + c)
         access.for_each_block(work, Z, DOUBLE_BYTES * (2 * Z.shape[1] + sums))
 
     def nearest(self, points: Any, absent: Any) -> Any:
-        """Squared distances to the nearest rows of each class, (n_points, n_classes, k)."""
         from nearkin.solvers import triton_kernels
 
         found = triton_kernels.find_nearest_by_class_triton(*self._to_tensors(points, absent))
         return device_math.from_tensor(found, self.like)
 
     def hinges(self, points: Any, absent: Any, margins: Floats) -> tuple[Any, Any, Any]:
-        """Nearest distances by class, then impostor and intrusion hinges for each margin."""
         from nearkin.solvers import triton_kernels
 
         block, rows, left_out = self._to_tensors(points, absent)
         own = triton_kernels.find_nearest_by_class_triton(block, rows, left_out)
         there = device_math.to_tensor(backends.move_to(margins, self.like, "float64"))
-        sums = triton_kernels.sum_hinges_triton(
-            block, rows, own, left_out, there, absent is not None
-        )
-        own, pushed, intrusions = (
-            device_math.from_tensor(part, self.like) for part in (own, *sums)
-        )
+        given = block, rows, own, left_out, there, absent is not None
+        sums = own, *triton_kernels.sum_hinges_triton(*given)
+        own, pushed, intrusions = (device_math.from_tensor(part, self.like) for part in sums)
         return own, pushed, intrusions
 
     def _to_tensors(self, points: Any, absent: Integers | None) -> Any:
@@ -415,19 +390,14 @@ def gather_members(Z: Any, number: Integers, n_neighbors: int) -> tuple[Members,
     order = np.argsort(number, kind="stable")
     Z, number = backends.widen(access.take(Z, order)), number[order]
     starts = np.concatenate([[0], np.cumsum(np.bincount(number))])
-    found = _find_nearest_alike(Z, number, starts, n_neighbors + 1)
-    return Members(Z, starts, *found), order
-
-
-def _find_nearest_alike(Z: Any, number: Integers, starts: Integers, k: int) -> tuple[Any, Any]:
-    """Nearest other rows of the same class (n, k), −1 if missing, and squared distances, then ∞."""
+    k = n_neighbors + 1
     if not backends.is_foreign(Z):
         nearest = find_nearest_alike(Z, number, k)
         squared = np.full(nearest.shape, np.inf)
         for place, rows in enumerate(nearest.T):
             known = np.flatnonzero(rows >= 0)
             squared[known, place] = squared_rowwise_distances(Z, Z, known, rows[known])
-        return nearest, squared
+        return Members(Z, starts, nearest, squared), order
     xp, shape = backends.namespace(Z), (Z.shape[0], k)
     there: Any = xp.full(shape, -1, dtype=xp.int64, device=Z.device)
     apart: Any = xp.full(shape, xp.inf, dtype=Z.dtype, device=Z.device)
@@ -438,7 +408,7 @@ def _find_nearest_alike(Z: Any, number: Integers, starts: Integers, k: int) -> t
             near, place = device_math.find_nearest_rows(own, own, few, skip_self=True)
             apart[start:stop, :few] = near
             there[start:stop, :few] = place + start
-    return there, apart
+    return Members(Z, starts, there, apart), order
 
 
 def class_distances(Z: Any, members: Members, left_out: Integers | None = None) -> Any:
@@ -466,28 +436,23 @@ def energies(
     shape = (len(margins), Z.shape[0], members.n_classes)
 
     def of_block(sums: _DistanceTable | _FusedSums, points: Any, absent: Any) -> Any:
-        """Energies of the points of a block."""
-        return _energies(*sums.hinges(points, absent, margins), push)
+        own, pushed, intrusions = sums.hinges(points, absent, margins)
+        xp, k = backends.namespace(own), own.shape[2]
+        n_own: Any = 0.0
+        pulled: Any = 0.0
+        for t in range(k):
+            there = xp.isfinite(own[:, :, t])
+            n_own = n_own + backends.as_type(there, own.dtype)
+            pulled = pulled + xp.where(there, own[:, :, t], 0.0)
+        scale = k / device_math.clip(n_own, 1.0)
+        everywhere: Any = 0.0
+        for c in range(own.shape[1]):
+            everywhere = everywhere + intrusions[:, :, c]
+        energy = (1.0 - push) * scale * pulled + push * scale * pushed
+        energy = energy + push * (everywhere[:, :, None] - intrusions)
+        return xp.where(n_own > 0, energy, xp.inf)
 
     return _fill_by_blocks(Z, members, left_out, shape, 1, of_block)
-
-
-def _energies(own: Any, pushed: Any, intrusions: Any, push: float) -> Any:
-    """Energies (n_margins, n_points, n_classes) from nearest distances and both sums of hinges."""
-    xp, k = backends.namespace(own), own.shape[2]
-    n_own: Any = 0.0
-    pulled: Any = 0.0
-    for t in range(k):
-        there = xp.isfinite(own[:, :, t])
-        n_own = n_own + backends.as_type(there, own.dtype)
-        pulled = pulled + xp.where(there, own[:, :, t], 0.0)
-    scale = k / device_math.clip(n_own, 1.0)
-    everywhere: Any = 0.0
-    for c in range(own.shape[1]):
-        everywhere = everywhere + intrusions[:, :, c]
-    energy = (1.0 - push) * scale * pulled + push * scale * pushed
-    energy = energy + push * (everywhere[:, :, None] - intrusions)
-    return xp.where(n_own > 0, energy, xp.inf)
 
 
 def choose_margin(

@@ -16,15 +16,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Generic, Protocol, Self, TypeVar
+from typing import Generic, Self, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, helmert, solve_triangular
 from scipy.optimize import minimize, minimize_scalar
 from sklearn.isotonic import isotonic_regression
 
-from nearkin._types import Floats
+from nearkin._types import Floats, Mask
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import draw_of_each_kind
 from nearkin.rows.parallel import one_blas_thread
@@ -63,34 +62,18 @@ _WIDE_PERCENTILES = (1, 99)
 _WIDE_SLACK = 0.3
 
 
-class Family(Protocol):
-    """A family of kernels at one of its members."""
-
-    @property
-    def coordinates(self) -> Floats:
-        """F (n, r), one row for each point."""
-
-    @property
-    def prior(self) -> Floats:
-        """B₀ (r, r) of this member, with the kernel M = F B₀ Fᵀ."""
-
-    def nearest_to(self, B: Floats) -> Self:
-        """Return the member M of least divergence of the kernel F B Fᵀ from it."""
-
-
 @dataclass(frozen=True)
 class SpectralFamily:
     r"""Kernels :math:`V \operatorname{diag}(\alpha) V^\top` with decreasing weights.
 
-    ``coordinates`` (n, r) are V, orthonormal columns, the smoothest first, and ``weights`` (r,) α.
-    ``keeps_size`` says whether the product of the weights stays. Without anything that is to be far
-    apart, the kernel that meets all bounds best is zero: then only the shape of it may be learned.
-    The constant function, of which distances know nothing, is in neither product nor order.
+    Without anything that is to be far apart, the kernel that meets all bounds best is zero: then
+    only its shape may be learned, at a fixed product of the weights. The constant function, of
+    which distances know nothing, is in neither product nor order.
     """
 
-    coordinates: Floats
-    weights: Floats
-    keeps_size: bool = False
+    coordinates: Floats  # V (n, r), orthonormal columns, the smoothest first
+    weights: Floats  # α (r,)
+    keeps_size: bool = False  # whether their product stays
 
     @property
     def prior(self) -> Floats:
@@ -112,10 +95,10 @@ class SpectralFamily:
         return replace(self, weights=weights)
 
     @cached_property
-    def _varying_columns(self) -> NDArray[np.bool_]:
+    def _varying_columns(self) -> Mask:
         """Mask of the columns that are not constant: weights of the others change no distance."""
         lengths = np.sqrt((self.coordinates**2).mean(axis=0))
-        found: NDArray[np.bool_] = self.coordinates.std(axis=0) > _ROUNDING * lengths
+        found: Mask = self.coordinates.std(axis=0) > _ROUNDING * lengths
         return found if found.any() else ~found
 
 
@@ -218,19 +201,18 @@ class DataDependentFamily:
         return np.asarray((precision + precision.T) / 2)
 
 
-SomeFamily = TypeVar("SomeFamily", bound=Family)
+# Each has coordinates F (n, r), the prior B₀ (r, r) of this member with the kernel M = F B₀ Fᵀ, and
+# finds the member M of least divergence of a kernel F B Fᵀ from it.
+SomeFamily = TypeVar("SomeFamily", SpectralFamily, DataDependentFamily, "RbfFamily")
 
 
 @dataclass(frozen=True)
 class Alternated(Generic[SomeFamily]):
-    """Result of :func:`alternate`: the member that the last projection started from, and that.
-
-    ``objective`` is after every half step, the first a projection. It never rises but by the
-    tolerance of the projections.
-    """
+    """Result of :func:`alternate`: the member that the last projection started from, and that."""
 
     family: SomeFamily
     solution: LogDetResult
+    # After every half step, the first a projection; it rises by their tolerance at most.
     objective: Floats
     converged: bool
 
@@ -242,21 +224,17 @@ def alternate(
     *,
     n_iter: int,
     tol: float = 1e-3,
-    max_sweeps: int = 1000,
     sweep_tol: float = 1e-7,
 ) -> Alternated[SomeFamily]:
     """Project onto the pairs' bounds and move within the family, in turn.
 
     At most ``n_iter`` projections; it stops before that when a full step lowers the objective by no
-    more than the share ``tol``. ``max_sweeps`` and ``sweep_tol`` are of
-    :func:`nearkin.solvers.logdet.project`.
+    more than the share ``tol``. Projections stop at ``sweep_tol``.
     """
 
     def project_from(family: SomeFamily) -> LogDetResult:
-        """Project from a member onto the pairs' bounds."""
-        coordinates, prior = family.coordinates, family.prior
         tol = choose_tolerance(sweep_tol, pairs)
-        return project(coordinates, pairs, prior, max_sweeps=max_sweeps, tol=tol)
+        return project(family.coordinates, pairs, family.prior, tol=tol)
 
     solution = project_from(family)
     history = [float(solution.objective[-1])]
@@ -271,7 +249,7 @@ def alternate(
     return Alternated(family, solution, np.array(history), converged)
 
 
-def _measure_gain(family: Family, moved: Family, B: Floats) -> float:
+def _measure_gain(family: SomeFamily, moved: SomeFamily, B: Floats) -> float:
     """By how much the divergence of a fixed K falls when M moves to another member."""
     before, after = family.coordinates, moved.coordinates
     B_moved = B
@@ -288,17 +266,14 @@ def _measure_gain(family: Family, moved: Family, B: Floats) -> float:
 class RbfFamily:
     r"""Kernels :math:`\alpha \exp(-\gamma \|x - y\|^2)` of unknown width and size.
 
-    ``squared`` (m, m) are squared distances between the points; ``gamma`` and ``size`` are γ and α.
-    ``moves`` says whether :meth:`nearest_to` looks for another γ too.
-
     Distances know nothing of a kernel's mean, so all is done in the space of centred functions, of
     m − 1 dimensions. O(m³) time for each width that is tried.
     """
 
-    squared: Floats
+    squared: Floats  # (m, m), squared distances between the points
     gamma: float
-    size: float = 1.0
-    moves: bool = True
+    size: float = 1.0  # α
+    moves: bool = True  # whether nearest_to looks for another γ too
 
     @cached_property
     def coordinates(self) -> Floats:
@@ -330,13 +305,10 @@ class RbfFamily:
             size, other = best_size(float(np.exp(log_gamma)))
             return float(r * np.log(size) + 2 * np.log(np.diag(other)).sum())
 
-        here = float(np.log(self.gamma))
-        reach = float(np.log(_WIDTH_STEP))
+        here, reach = float(np.log(self.gamma)), float(np.log(_WIDTH_STEP))
+        ends = here - reach, here + reach
         found = minimize_scalar(
-            distance,
-            bounds=(here - reach, here + reach),
-            method="bounded",
-            options={"xatol": _WIDTH_TOL},
+            distance, bounds=ends, method="bounded", options={"xatol": _WIDTH_TOL}
         )
         gamma = float(np.exp(found.x)) if found.fun <= distance(here) else self.gamma
         return replace(self, gamma=gamma, size=best_size(gamma)[0])
@@ -348,9 +320,8 @@ class RbfFamily:
         is that of their coordinates, but for a shift and the ridge.
         """
         factor = self._factor(self.gamma)
-        return np.asarray(
-            self._centred.T @ solve_triangular(factor, components.T, lower=True, trans="T")
-        )
+        solved = solve_triangular(factor, components.T, lower=True, trans="T")
+        return np.asarray(self._centred.T @ solved)
 
     @cached_property
     def _centred(self) -> Floats:
@@ -371,16 +342,9 @@ def learn_width(squared: Floats, gamma: float, pairs: BoundedPairs) -> Alternate
     The problem is not convex in the width: alternation starts at the one with the least objective
     of eight around ``gamma``, which is about one over the mean of ``squared``.
     """
-    tried = [
-        alternate(
-            RbfFamily(squared, gamma * ratio, moves=False),
-            pairs,
-            n_iter=_TRIAL_PROJECTIONS,
-            tol=_TRIAL_TOL,
-            sweep_tol=_TRIAL_SWEEP_TOL,
-        )
-        for ratio in _WIDTHS
-    ]
+    families = (RbfFamily(squared, gamma * ratio, moves=False) for ratio in _WIDTHS)
+    tols = {"tol": _TRIAL_TOL, "sweep_tol": _TRIAL_SWEEP_TOL}
+    tried = [alternate(one, pairs, n_iter=_TRIAL_PROJECTIONS, **tols) for one in families]
     best = min(tried, key=lambda found: float(found.objective[-1])).family
     return alternate(replace(best, moves=True), pairs, n_iter=_LAST_PROJECTIONS)
 

@@ -19,12 +19,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
 from sklearn.neighbors import NearestNeighbors
 
-from nearkin._types import Floats, Integers
+from nearkin._types import Floats, Integers, Ints
 from nearkin.errors import InputError
 from nearkin.pairs.closure import spread_labels
 from nearkin.pairs.supervision import Evidence
@@ -68,17 +67,12 @@ _MORE_ROUNDINGS = 4
 
 @dataclass(frozen=True)
 class Classes:
-    """Classes of rows of X about which something is known, and which classes differ.
-
-    Rows of one class are alike. Classes below ``n_labels`` are labels, and differ all from one
-    another. ``unlike`` has ``a * n_classes + b``, sorted, of all further classes a and b that
-    differ, in both orders.
-    """
+    """Classes of rows of X about which something is known, and which classes differ."""
 
     rows: Integers
-    number: Integers
-    n_labels: int
-    unlike: NDArray[np.int64]
+    number: Integers  # of each row's class; rows of one are alike
+    n_labels: int  # classes below are labels, and differ all from one another
+    unlike: Ints  # a * n_classes + b, sorted, of further classes that differ, in both orders
     n_classes: int
 
 
@@ -131,16 +125,13 @@ def find_nearest_alike(X: Any, number: Integers, n_neighbors: int) -> Integers:
 
 @dataclass(frozen=True)
 class MarginProblem:
-    """Objective of large margin nearest neighbours for given targets (n, k), −1 for none.
-
-    ``margin`` is a squared distance, and ``push`` μ, the share of impostors in the objective.
-    """
+    """Objective of large margin nearest neighbours for given targets (n, k), −1 for none."""
 
     X: Floats
     targets: Integers
     classes: Classes
-    margin: float
-    push: float
+    margin: float  # a squared distance
+    push: float  # μ, the share of impostors in the objective
 
     def target_distances(self, Z: Floats) -> Floats:
         """Squared distances of rows to their targets (n, k), −inf where there is none."""
@@ -173,19 +164,19 @@ class MarginProblem:
         doubled, reduced = (2 * Z).astype(dtype), (norms * (1 - rounding)).astype(dtype)
         Z, reach = Z.astype(dtype), reach.astype(dtype)
         height, width = _TILE
-        known = self.classes
-        classes = known.number, known.n_labels, known.n_classes, known.unlike
+        number, classes = self.classes.number, self.classes
+        known = classes.n_labels, classes.unlike, classes.n_classes
         found: list[list[Integers]] = [[] for _ in range(-(-len(Z) // height))]
         n_found = np.zeros(len(found), dtype=np.int64)
 
         def search_tiles(rows: slice) -> None:
-            """Find rivals between some rows and all later ones."""
             tiles = found[rows.start // height]
             for columns in split_range(len(Z) - rows.start, width):
                 start, stop = columns.start + rows.start, columns.stop + rows.start
                 products = doubled[rows] @ Z[start:stop].T
                 pairs = np.empty((2, products.size), dtype=np.int32)
-                n_pairs = _find_rivals(products, rows.start, start, reduced, reach, *classes, pairs)
+                corner = rows.start, start
+                n_pairs = _find_rivals(products, corner, reduced, reach, number, known, pairs)
                 tiles.append(pairs[:, :n_pairs].copy())
                 n_found[rows.start // height] += n_pairs
             if n_found.sum() > _MOST_RIVALS:
@@ -212,13 +203,13 @@ class MarginProblem:
         active = np.zeros((n_parts, *squared.shape))
         losses = np.zeros(n_parts)
         limits = np.linspace(0, len(left), n_parts + 1).astype(np.int64)
-        terms = left, right, Z, squared, reach, self.margin
+        terms = Z, squared, reach, self.margin
 
         def push_part(parts: slice) -> None:
-            """Sum up the hinges and forces of a part of the pairs."""
             part = parts.start
-            start, stop = limits[part], limits[part + 1]
-            losses[part] = _add_pushes(start, stop, *terms, force[part], active[part])
+            some = slice(limits[part], limits[part + 1])
+            pushed = force[part], active[part]
+            losses[part] = _add_pushes(left[some], right[some], *terms, *pushed)
 
         run_in_blocks(push_part, n_parts, 1)
         total, weight = self.push * force.sum(axis=0), self.push * active.sum(axis=0)
@@ -239,7 +230,7 @@ def _measure_targets(start: int, stop: int, Z: Any, targets: Any, squared: Any) 
 
 
 @compiled()
-def _are_classes_different(a: int, b: int, n_labels: int, n_classes: int, unlike: Any) -> bool:
+def _are_classes_different(a: int, b: int, n_labels: int, unlike: Any, n_classes: int) -> bool:
     """Whether two classes are known to differ, by :class:`Classes`."""
     if a == b:
         return False
@@ -258,26 +249,17 @@ def _are_classes_different(a: int, b: int, n_labels: int, n_classes: int, unlike
 
 @compiled()
 def _find_rivals(
-    products: Any,
-    first_row: int,
-    first_column: int,
-    norms: Any,
-    reach: Any,
-    number: Any,
-    n_labels: int,
-    n_classes: int,
-    unlike: Any,
-    pairs: Any,
+    products: Any, corner: Any, norms: Any, reach: Any, number: Any, known: Any, pairs: Any
 ) -> int:
     """Write the pairs i < l of a tile that are unlike and near; return their number."""
+    first_row, first_column = corner
     n_pairs = 0
     for r in range(products.shape[0]):
         i = first_row + r
         for c in range(max(0, i + 1 - first_column), products.shape[1]):
             j = first_column + c
-            if norms[i] + norms[j] - products[r, c] < max(
-                reach[i], reach[j]
-            ) and _are_classes_different(number[i], number[j], n_labels, n_classes, unlike):
+            is_near = norms[i] + norms[j] - products[r, c] < max(reach[i], reach[j])
+            if is_near and _are_classes_different(number[i], number[j], *known):
                 pairs[0, n_pairs] = i
                 pairs[1, n_pairs] = j
                 n_pairs += 1
@@ -286,23 +268,14 @@ def _find_rivals(
 
 @compiled(fastmath=REORDER)
 def _add_pushes(
-    start: int,
-    stop: int,
-    left: Any,
-    right: Any,
-    Z: Any,
-    squared: Any,
-    reach: Any,
-    margin: float,
-    force: Any,
-    active: Any,
+    left: Any, right: Any, Z: Any, squared: Any, reach: Any, margin: float, force: Any, active: Any
 ) -> float:
     """Return the sum of hinges of some pairs, each row being the other's possible impostor.
 
     ``force`` and ``active`` receive what impostors add to Λ Z, and to the weights of targets.
     """
     total = 0.0
-    for s in range(start, stop):
+    for s in range(len(left)):
         i, j = left[s], right[s]
         distance = squared_distance(Z, i, j)
         if distance >= reach[i] and distance >= reach[j]:
@@ -363,7 +336,6 @@ def minimize_margin_objective(
     n_terms = int((problem.targets >= 0).sum())
 
     def mean_objective(flat: Any, left: Any, right: Any) -> tuple[float, Any]:
-        """Objective and gradient for each target, for SciPy."""
         value, gradient = problem.objective(flat.reshape(shape), (left, right))
         return value / n_terms, gradient.ravel() / n_terms
 
@@ -372,19 +344,12 @@ def minimize_margin_objective(
     nothing = _NOTHING * problem.margin * n_terms
     length, n_iter, converged = _FIRST_ROUND, 0, history[0] <= nothing
     left_one_place = False
+    options: Any = {"maxcor": _MEMORY, "ftol": _INNER_TOL * tol, "gtol": 0.0}
     while n_iter < max_iter and not converged:
+        options["maxiter"] = min(length, max_iter - n_iter)
+        start = L.ravel().astype(np.float64)
         result = minimize(
-            mean_objective,
-            L.ravel().astype(np.float64),
-            args=rivals,
-            jac=True,
-            method="L-BFGS-B",
-            options={
-                "maxiter": min(length, max_iter - n_iter),
-                "maxcor": _MEMORY,
-                "ftol": _INNER_TOL * tol,
-                "gtol": 0.0,
-            },
+            mean_objective, start, args=rivals, jac=True, method="L-BFGS-B", options=options
         )
         n_iter += max(1, int(result.nit))
         tried = result.x.reshape(shape)
@@ -392,7 +357,9 @@ def minimize_margin_objective(
         value, _ = problem.objective(tried, found)
         if value > history[-1]:
             n_watched = len(rivals[0])
-            rivals = _unite_pairs(rivals, found, len(problem.X))
+            n = len(problem.X)
+            keys = np.union1d(*(i.astype(np.int64) * n + j for i, j in (rivals, found)))
+            rivals = (keys // n).astype(np.int32), (keys % n).astype(np.int32)
             converged = len(rivals[0]) == n_watched  # nothing but rounding is left
             continue
         converged = history[-1] - value <= tol * history[-1] or value <= nothing
@@ -485,14 +452,6 @@ def learn_large_margin_metric(
             if not found.converged:
                 break
     return solution, margin
-
-
-def _unite_pairs(
-    a: tuple[Integers, Integers], b: tuple[Integers, Integers], n: int
-) -> tuple[Integers, Integers]:
-    """Union of two lists of pairs of row numbers below n."""
-    keys = np.union1d(*(left.astype(np.int64) * n + right for left, right in (a, b)))
-    return (keys // n).astype(np.int32), (keys % n).astype(np.int32)
 
 
 def _mean_target_distance(X: Floats, targets: Integers) -> float:

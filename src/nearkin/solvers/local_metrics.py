@@ -22,7 +22,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from scipy.special import softmax
 from sklearn.neighbors import NearestNeighbors
 
 from nearkin._types import DOUBLE_BYTES, Floats, Integers
@@ -118,7 +118,6 @@ def _iterate_sign_triton(matrices: Array, scales: list[float]) -> Array | None:
         return None
 
     def work() -> Array:
-        """Take all steps on the device."""
         from nearkin.solvers import triton_kernels
 
         found = triton_kernels.sign_function_triton(device_math.to_tensor(matrices), scales)
@@ -152,8 +151,7 @@ def sign_by_single(matrices: Array) -> tuple[Array, Array]:
     scaled = single / largest + leading
     scales = [*sign_iteration_scales(_SMALLEST_SINGLE), 1.0]  # one more for what is nearly there
     sign = _iterate_sign_triton(scaled, scales)
-    if sign is None:
-        sign = _iterate_sign(scaled, scales)
+    sign = _iterate_sign(scaled, scales) if sign is None else sign
     return sign, d - frobenius_norms(sign) ** 2
 
 
@@ -351,13 +349,10 @@ def mean_local_metric(
         at_a_time = count_metrics_per_block(models)
 
         def add_rows(rows: slice) -> None:
-            """Add the metrics at some rows to their part of the sum."""
-            part = parts[rows.start // part_rows]
-            own = X[rows]
-            own_weights = None if weights is None else weights[rows]
-            for block in split_range(len(own), at_a_time):
-                block_weights = None if own_weights is None else own_weights[block]
-                part += _sum_metrics(own[block].astype(np.float64), models, block_weights)
+            for block in split_range(rows.stop - rows.start, at_a_time):
+                some = slice(rows.start + block.start, rows.start + block.stop)
+                own = None if weights is None else weights[some]
+                parts[rows.start // part_rows] += _sum_metrics(X[some], models, own)
 
         run_in_blocks(add_rows, n, part_rows)
         total = parts.sum(axis=0)
@@ -380,7 +375,7 @@ def count_rows_to_average(models: ClassModels) -> int:
 
 def _sum_metrics(X: Floats, models: ClassModels, weights: Floats | None) -> Floats:
     """Sum of the local metrics at rows (d, d), weighted if weights are given."""
-    values, vectors = metric_eigenpairs(bias_matrices(X, models))
+    values, vectors = metric_eigenpairs(bias_matrices(X.astype(np.float64), models))
     if weights is not None:
         values = values * weights[:, None]
     # All eigenvectors side by side: one product for the whole block instead of one per row.
@@ -445,14 +440,14 @@ def _compute_on_device(Phi: Any, dtype: Any) -> Any:
     :func:`local_metrics`.
     """
     xp = backends.namespace(Phi)
-    metrics, doubt = _compute_by_sign(xp.astype(Phi, dtype, copy=False), xp)
+    metrics, doubt = _compute_by_sign(xp.astype(Phi, dtype, copy=False))
     name = backends.dtype_name(metrics)
     those = xp.nonzero(doubt > _DOUBT[name])[0]
     if those.shape[0] == 0:
         return metrics
     left = xp.take(Phi, those, axis=0)
     if name == "float64":
-        certain = _compute_by_sign(left, xp, with_zeros=True)[0]
+        certain = _compute_by_sign(left, with_zeros=True)[0]
     elif backends.dtype_name(Phi) == "float64":
         certain = xp.astype(_compute_on_device(left, Phi.dtype), dtype)
     else:  # a device without float64
@@ -460,7 +455,7 @@ def _compute_on_device(Phi: Any, dtype: Any) -> Any:
     return device_math.replace_rows(metrics, those, certain)
 
 
-def local_metrics_by_sign(Phi: Any, xp: Any = np) -> Any:
+def local_metrics_by_sign(Phi: Any) -> Any:
     r"""Local metrics (n, d, d) by products of matrices only, for accelerators.
 
     With :math:`S = \operatorname{sign} \Phi`, found by the iteration of Newton and Schulz, the size
@@ -472,20 +467,20 @@ def local_metrics_by_sign(Phi: Any, xp: Any = np) -> Any:
 
     As by :func:`local_metrics`, but that eigenvalues of Φ between 1e-11 and 1e-8 of its norm (in
     float32 up to 1e-6) may have been given a weight between those of both signs, which changes an
-    eigenvalue of M of the size of the floor. ``xp`` is the namespace of Φ's array type.
+    eigenvalue of M of the size of the floor.
 
     O(n d³) time and O(n d²) memory. Each step (about 25, in float32 20) is two products.
     """
-    return _compute_by_sign(Phi, xp)[0]
+    return _compute_by_sign(Phi)[0]
 
 
-def _compute_by_sign(Phi: Any, xp: Any, *, with_zeros: bool = False) -> tuple[Any, Any]:
+def _compute_by_sign(Phi: Any, *, with_zeros: bool = False) -> tuple[Any, Any]:
     """Local metrics, and how many eigenvalues are neither 0 nor of a certain sign.
 
     Zeros cannot be told in float32 and are in doubt there. In float64 ``with_zeros`` tells them at
     twice the cost: the mean of the signs of Φ + τ and Φ − τ is zero for eigenvalues below τ.
     """
-    d = Phi.shape[-1]
+    xp, d = namespace(Phi), Phi.shape[-1]
     identity = xp.eye(d, dtype=Phi.dtype, device=getattr(Phi, "device", None))
     norm = xp.sqrt(xp.sum(Phi * Phi, axis=(-2, -1), keepdims=True))
     flat = norm == 0
@@ -515,7 +510,7 @@ def _compute_by_sign(Phi: Any, xp: Any, *, with_zeros: bool = False) -> tuple[An
 
 def local_neighbors(
     X: Floats, training: Floats, models: ClassModels, interpolation: float, n_neighbors: int
-) -> tuple[Floats, NDArray[np.integer]]:
+) -> tuple[Floats, Integers]:
     """Nearest training rows of each row of X under the metric at that row.
 
     Returns distances and positions (n, n_neighbors). O(p d²) time for each row of X and p training
@@ -526,7 +521,6 @@ def local_neighbors(
     training = training.astype(np.float64)
 
     def search_block(rows: slice) -> None:
-        """Write distances and positions for some rows."""
         block = X[rows].astype(np.float64)
         values, vectors = metric_eigenpairs(bias_matrices(block, models))
         roots = vectors * np.sqrt((1 - interpolation) * values + interpolation)[:, None, :]
@@ -542,14 +536,13 @@ def local_neighbors(
 
 
 def mean_metric_at(
-    X: Any, classes: NDArray[np.integer], mean: Floats, models: ClassModels, interpolation: float
+    X: Any, classes: Integers, mean: Floats, models: ClassModels, interpolation: float
 ) -> Floats:
     """Mean (d, d) of local metrics at rows of known class less ``mean``, as models have them."""
     if not backends.is_remote(X):
         return mean_local_metric(X - backends.move_to(mean, X), models, None, interpolation)
 
-    def of_block(block: Any, number: NDArray[np.integer]) -> tuple[Floats]:
-        """Sum of the metrics at the known rows of a block."""
+    def of_block(block: Any, number: Integers) -> tuple[Floats]:
         known = backends.widen(access.take(block, np.flatnonzero(number >= 0)))
         if len(known) == 0:
             return (np.zeros((len(mean), len(mean))),)
@@ -566,7 +559,7 @@ def mixture_density_weights(X: Floats, models: ClassModels) -> Floats:
     """Weights proportional to the density of the mixture of all classes, of sum 1."""
     priors = np.log(models.counts / models.counts.sum())
     logs = models.log_densities(X) + priors
-    return _normalize_weights(np.logaddexp.reduce(logs, axis=1))
+    return np.asarray(softmax(np.logaddexp.reduce(logs, axis=1)))
 
 
 def kernel_density_weights(Z: Floats, rank: int, rng: np.random.RandomState) -> Floats:
@@ -599,13 +592,12 @@ def kernel_density_weights(Z: Floats, rank: int, rng: np.random.RandomState) -> 
     logs = np.empty(n)
 
     def weigh_block(rows: slice) -> None:
-        """Write log densities of some rows."""
         own = np.arange(rows.start, rows.stop)
         others = _log_sums(_squared_distances(Z, own, references) / width)
         logs[rows] = np.logaddexp(others + np.log(n / len(references)), 0)
 
     run_in_blocks(weigh_block, n, rows_per_block(2 * DOUBLE_BYTES * len(references)))
-    return _normalize_weights(logs)
+    return np.asarray(softmax(logs))
 
 
 def draw_rows(n: int, most: int, rng: np.random.RandomState) -> Integers:
@@ -624,12 +616,6 @@ def _log_sums(exponents: Floats) -> Floats:
     """Logarithm of the sum over each row of exp(−exponent)."""
     least = exponents.min(axis=1)
     return np.asarray(np.log(np.exp(least[:, None] - exponents).sum(axis=1)) - least)
-
-
-def _normalize_weights(logs: Floats) -> Floats:
-    """Weights that sum to 1, from logarithms of unscaled ones."""
-    weights = np.exp(logs - logs.max())
-    return np.asarray(weights / weights.sum())
 
 
 @one_blas_thread()
@@ -666,7 +652,6 @@ def density_weighted_metric(
         kept = np.empty((n, d, d))
 
         def keep_block(rows: slice) -> None:
-            """Write the metrics at some rows."""
             kept[rows] = local_metrics(bias_matrices(X[rows], models), interpolation)
 
         run_in_blocks(keep_block, n, count_metrics_per_block(models))

@@ -48,12 +48,11 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import lapack
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
-from nearkin._types import Floats
+from nearkin._types import Floats, Integers
 from nearkin.errors import InputError
 from nearkin.messages import notice
 from nearkin.pairs.pairs import Pairs
@@ -106,7 +105,7 @@ BOUNDS_CONSTRAINTS: dict[str, list[Any]] = {
 class Triplets:
     """Rows (t, 3): a is to be nearer to b than to c, and how much each triplet weighs."""
 
-    rows: NDArray[np.integer]
+    rows: Integers
     weight: Floats
 
 
@@ -116,18 +115,15 @@ NO_TRIPLETS = Triplets(np.empty((0, 3), dtype=np.int64), np.empty(0))
 
 @dataclass(frozen=True)
 class TripletDifferences:
-    """Triplets as differences z and v (t, r), in units of the margin's own.
-
-    ``cap`` (t,) is c, what a triplet costs by its missing.
-    """
+    """Triplets as differences z and v (t, r), in units of the margin's own."""
 
     near: Floats
     far: Floats
-    cap: Floats
+    cap: Floats  # c (t,), what a triplet costs by its missing
 
     @classmethod
     def of(cls, F: Floats, triplets: Triplets, slack: float) -> TripletDifferences:
-        """Return differences of triplets, in coordinates where cannot-links are to be one apart."""
+        """Differences of triplets, in coordinates where cannot-links are to be one apart."""
         a, b, c = triplets.rows.T
         cap = np.minimum(slack * np.asarray(triplets.weight, dtype=np.float64), _MOST) / MARGIN
         return cls(F[a] - F[b], F[a] - F[c], cap)
@@ -188,24 +184,21 @@ def sweep_triplets(order: Any, near: Any, far: Any, cap: Any, duals: Any, B: Any
 
 @dataclass(frozen=True)
 class BoundedPairs:
-    """Pairs of rows, and how far apart they are to be.
+    """Pairs of rows, and how far apart they are to be: squared distances.
 
-    ``sign`` is +1 for must-links, −1 for cannot-links; these are to be at most ``upper``, or at
-    least ``lower``, apart, both squared. ``weight`` is above 0: a slack γ for weights w is the same
-    as a slack γ/a for weights aw. The larger γ, above 0, the more the pairs count beside the prior;
-    ``inf`` makes the bounds strict, which need not be possible. Where ``targets`` (k,) are given,
-    each pair has its own bound, squared; one that is to be at just one distance is there twice,
-    with both signs.
+    A slack γ for weights w is the same as a slack γ/a for weights aw. The larger γ, above 0, the
+    more the pairs count beside the prior; ``inf`` makes bounds strict, which need not be possible.
     """
 
-    left: NDArray[np.integer]
-    right: NDArray[np.integer]
-    sign: Floats
-    weight: Floats
-    upper: float
-    lower: float
+    left: Integers
+    right: Integers
+    sign: Floats  # +1 for must-links, −1 for cannot-links
+    weight: Floats  # above 0
+    upper: float  # must-links are to be at most so far apart
+    lower: float  # and cannot-links at least
     slack: float
     triplets: Triplets = NO_TRIPLETS
+    # Each pair's own bound (k,); one that is to be at just one distance is there with both signs.
     targets: Floats | None = None
 
 
@@ -213,22 +206,19 @@ class BoundedPairs:
 class LogDetResult:
     """Result of :func:`project`: B (r, r), dual variables, and what became of the pairs.
 
-    ``duals`` (k,) are λ, zero for pairs that hold without being asked to, and ``triplet_duals``
-    (t,) μ likewise; ``slacks`` (k,) are ξ, the squared distances that the pairs were allowed in the
-    end. The objective is before the first sweep and after each, with the best ξ for the B of that
-    moment. It need not fall at every sweep: the sweeps raise g. ``gap`` is how far the last of them
-    is from the minimum at most, by duality. ``n_coincident`` pairs of equal points were left alone.
+    The objective is before the first sweep and after each, with the best ξ for the B of that
+    moment. It need not fall at every sweep: the sweeps raise g.
     """
 
     B: Floats
-    duals: Floats
-    slacks: Floats
+    duals: Floats  # λ (k,), zero for pairs that hold without being asked to
+    slacks: Floats  # ξ (k,), the squared distances that the pairs were allowed in the end
     objective: Floats
-    gap: float
+    gap: float  # from the last of these to the minimum at most, by duality
     n_sweeps: int
     converged: bool
-    n_coincident: int
-    triplet_duals: Floats
+    n_coincident: int  # pairs of equal points, which were left alone
+    triplet_duals: Floats  # μ (t,), like λ
 
 
 def divergence(B: Floats, B0: Floats) -> float:
@@ -253,10 +243,7 @@ def logdet_objective(
 
 
 def best_slacks(B: Floats, Z: Floats, sign: Floats, targets: Floats) -> Floats:
-    """Best slacks ξ (k,) for B: the target where a pair holds, else its squared distance.
-
-    The objective of any B is evaluated with these. Z (k, r) are differences.
-    """
+    """Best slacks ξ (k,) for B: the target where a pair holds, else its squared distance."""
     squared = np.einsum("kr,kr->k", Z @ B, Z)
     return np.where(sign * (squared - targets) > 0, squared, targets)
 
@@ -306,9 +293,8 @@ def project(
     if pairs.targets is not None:
         targets = pairs.targets / lower
     problem = _Problem(np.ascontiguousarray(Z), sign[apart], targets[apart], slack[apart], triplets)
-    C, inner_duals, inverse_slacks, triplet_duals, history, gap, converged = _solve(
-        problem, max_sweeps, tol
-    )
+    solved = _solve(problem, max_sweeps, tol)
+    C, inner_duals, inverse_slacks, triplet_duals, history, gap, converged = solved
 
     factor = root if basis is None else root @ basis
     B = factor @ C @ factor.T
@@ -385,17 +371,15 @@ def _solve(
     order = np.random.default_rng(0)
     primal, dual, missed = problem.evaluate(B, 0.0, duals, inverse_slacks, of_triplets)
     history = [primal]
-    scratch = np.zeros((2, r))
 
     def done() -> bool:
-        """Whether the objective is within the tolerance of its minimum."""
         kept = not strict or missed <= tol
         return bool(kept and abs(primal - dual) <= tol * abs(primal) + rounding)
 
     while not done() and len(history) <= max_sweeps:
         before = duals.copy(), inverse_slacks.copy(), of_triplets.copy()
-        state = duals, inverse_slacks, B, scratch
-        _sweep(order.permutation(k), problem.Z, problem.sign, 1 / problem.slack, *state)
+        pairs = problem.Z, problem.sign, 1 / problem.slack
+        _sweep(order.permutation(k), *pairs, duals, inverse_slacks, B)
         if len(of_triplets):
             turns = order.permutation(len(of_triplets))
             sweep_triplets(turns, triplets.near, triplets.far, triplets.cap, of_triplets, B)
@@ -415,19 +399,11 @@ def _solve(
 
 @compiled(fastmath=REORDER)
 def _sweep(
-    order: Any,
-    Z: Any,
-    sign: Any,
-    inverse_slack: Any,
-    duals: Any,
-    inverse_slacks: Any,
-    B: Any,
-    scratch: Any,
+    order: Any, Z: Any, sign: Any, inverse_slack: Any, duals: Any, inverse_slacks: Any, B: Any
 ) -> None:
     """Project B onto one pair after another; ``duals``, ``inverse_slacks`` (1/ξ) and B change."""
     r = Z.shape[1]
-    last, now = scratch[0], scratch[1]
-    step = 0.0
+    last, now, step = np.zeros(r), np.zeros(r), 0.0
     for c in order:
         z = Z[c]
         squared = 0.0
@@ -539,13 +515,13 @@ def check_distance_bounds(bounds: Any) -> tuple[float, float] | None:
     return upper, lower
 
 
-def draw_random_pairs(n_rows: int, rng: np.random.RandomState) -> NDArray[np.integer]:
+def draw_random_pairs(n_rows: int, rng: np.random.RandomState) -> Integers:
     """Draw random pairs of rows, as an array of shape (2, k)."""
     return np.asarray(rng.randint(n_rows, size=(2, _RANDOM_PAIRS)))
 
 
 def estimate_bounds(
-    F: Floats, ends: NDArray[np.integer], B0: Floats, percentiles: tuple[float, float] = PERCENTILES
+    F: Floats, ends: Integers, B0: Floats, percentiles: tuple[float, float] = PERCENTILES
 ) -> tuple[float, float]:
     """Return a small and a large distance between random rows under the prior B0, as bounds.
 

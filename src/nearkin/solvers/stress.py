@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse.csgraph import connected_components, dijkstra, reverse_cuthill_mckee
 
-from nearkin._types import Floats
+from nearkin._types import Floats, Integers, Ints, Mask
 from nearkin.rows.distances import linked_distances
 from nearkin.rows.parallel import REORDER, compiled, run_in_blocks
 
@@ -39,50 +39,20 @@ _POINTS_PER_GROUP, _MOST_GROUPS, _GROUP_RIDGE = 100, 1000, 1e-10
 _NO_SPREAD, _LEAST_SPREAD = 1e-12, 1e-6
 
 
-# ---- Springs
-
-
-class AnySprings(Protocol):
-    """Springs as the solvers of this module need them, however they are stored."""
-
-    @property
-    def n_points(self) -> int:
-        """Number of points, with or without springs."""
-
-    @property
-    def degree(self) -> Floats:
-        """Sum of the spring weights at each point (n,)."""
-
-    def pull(self, Y: Floats) -> tuple[Any, float]:
-        """Weights of the majorising Laplacian Q(Y), as ``force`` takes them, and the stress."""
-
-    def force(self, pull: Any, Y: Floats) -> Floats:
-        """Force ``Q(Y) Y − P Y`` (n, q) on the points, given what ``pull(Y)`` returned."""
-
-    def times(self, Y: Floats) -> Floats:
-        """Product ``P Y`` (n, q) of the Laplacian of the spring weights with points."""
-
-    def laplacian(self) -> Floats:
-        """Laplacian P of the spring weights as a dense matrix (n, n)."""
+# ---- Springs, whose length is the number of points, with or without springs
 
 
 @dataclass(frozen=True)
 class Springs:
-    """A few springs at each of n points, each stored with both its ends, row by row.
+    """A few springs at each of n points, each stored with both its ends, row by row."""
 
-    Those of point i are at positions ``starts[i]`` to ``starts[i + 1]``, with the other end in
-    ``others``. A strut only pushes.
-    """
-
-    starts: NDArray[np.int64]
-    others: NDArray[np.int32]
+    starts: Ints  # springs of point i are at positions starts[i] to starts[i + 1]
+    others: NDArray[np.int32]  # their other ends
     weight: Floats
     rest: Floats
-    strut: NDArray[np.bool_]
+    strut: Mask  # which only push
 
-    @property
-    def n_points(self) -> int:
-        """Number of points, with or without springs."""
+    def __len__(self) -> int:
         return len(self.starts) - 1
 
     @property
@@ -92,20 +62,19 @@ class Springs:
 
     def weight_matrix(self) -> Any:
         """The weights as a sparse symmetric matrix (n, n)."""
-        shape = (self.n_points, self.n_points)
+        shape = (len(self), len(self))
         return sp.csr_array((self.weight, self.others, self.starts), shape=shape)
 
-    def pull(self, Y: Floats) -> tuple[Floats, float]:
+    def pull(self, Y: Floats) -> tuple[Any, float]:
         """Weights of the majorising Laplacian Q(Y), one for each spring end, and the stress."""
         pull = np.empty(len(self.others))
-        parts = np.zeros(-(-self.n_points // _BLOCK))
+        parts = np.zeros(-(-len(self) // _BLOCK))
         springs = (self.starts, self.others, self.weight, self.rest, self.strut)
 
         def pull_block(rows: slice) -> None:
-            """Write weights for the springs of some points, and their stress."""
-            parts[rows.start // _BLOCK] = _pull_rows(rows.start, rows.stop, *springs, Y, pull)
+            parts[rows.start // _BLOCK] = _pull_rows(rows.start, rows.stop, springs, Y, pull)
 
-        run_in_blocks(pull_block, self.n_points, _BLOCK)
+        run_in_blocks(pull_block, len(self), _BLOCK)
         return pull, float(parts.sum()) / 2  # each spring was met at both ends
 
     def force(self, pull: Floats, Y: Floats) -> Floats:
@@ -120,28 +89,21 @@ class Springs:
         """Laplacian P of the spring weights as a dense matrix (n, n)."""
         return np.asarray(np.diag(self.degree) - self.weight_matrix().toarray())
 
-    def reorder(self, order: NDArray[np.integer]) -> Springs:
+    def reorder(self, order: Integers) -> Springs:
         """Return the same springs with point ``order[i]`` as the i-th."""
         counts = np.diff(self.starts)[order]
         starts = np.concatenate([[0], np.cumsum(counts)])
         source = np.repeat(self.starts[:-1][order] - starts[:-1], counts) + np.arange(starts[-1])
         place = np.argsort(order).astype(np.int32)
-        return Springs(
-            starts,
-            place[self.others[source]],
-            self.weight[source],
-            self.rest[source],
-            self.strut[source],
-        )
+        kept = self.weight[source], self.rest[source], self.strut[source]
+        return Springs(starts, place[self.others[source]], *kept)
 
     def _laplacian_times(self, weight: Floats, Y: Floats) -> Floats:
         """Product of the Laplacian of these spring weights with points (n, q)."""
         out = np.empty_like(Y)
         parts = self.starts, self.others, weight, Y, out
         run_in_blocks(
-            lambda rows: _laplacian_rows(rows.start, rows.stop, *parts),
-            self.n_points,
-            _PRODUCT_BLOCK,
+            lambda rows: _laplacian_rows(rows.start, rows.stop, *parts), len(self), _PRODUCT_BLOCK
         )
         return out
 
@@ -158,9 +120,7 @@ class CompleteSprings:
     rest: Floats
     links: Springs
 
-    @property
-    def n_points(self) -> int:
-        """Number of points."""
+    def __len__(self) -> int:
         return len(self.weight)
 
     @property
@@ -168,18 +128,17 @@ class CompleteSprings:
         """Sum of the spring weights at each point (n,)."""
         return np.asarray(self.weight.sum(axis=1) + self.links.degree)
 
-    def pull(self, Y: Floats) -> tuple[tuple[Floats, Floats], float]:
+    def pull(self, Y: Floats) -> tuple[Any, float]:
         """Weights of Q(Y) less those of P (n, n), weights of Q(Y) for the links, and the stress."""
         of_links, stress_of_links = self.links.pull(Y)
         excess, squared_norms = inner_products(Y)
         springs = self.weight, self.rest, Y, squared_norms, excess
-        parts = np.zeros(-(-self.n_points // _BLOCK))
+        parts = np.zeros(-(-len(self) // _BLOCK))
 
         def pull_block(rows: slice) -> None:
-            """Write weights for the springs of some points, and their stress."""
             parts[rows.start // _BLOCK] = _complete_pull_rows(rows.start, rows.stop, *springs)
 
-        run_in_blocks(pull_block, self.n_points, _BLOCK)
+        run_in_blocks(pull_block, len(self), _BLOCK)
         return (excess, of_links), float(parts.sum()) / 2 + stress_of_links
 
     def force(self, pull: tuple[Floats, Floats], Y: Floats) -> Floats:
@@ -193,14 +152,14 @@ class CompleteSprings:
     def laplacian(self) -> Floats:
         """Laplacian P of the spring weights as a dense matrix (n, n)."""
         laplacian = -self.weight
-        rows = np.repeat(np.arange(self.n_points), np.diff(self.links.starts))
+        rows = np.repeat(np.arange(len(self)), np.diff(self.links.starts))
         np.subtract.at(laplacian, (rows, self.links.others), self.links.weight)
-        laplacian.flat[:: self.n_points + 1] += self.degree
+        laplacian.flat[:: len(self) + 1] += self.degree
         return laplacian
 
 
 def join_springs(
-    n_points: int, ends: NDArray[np.integer], weight: Floats, rest: Floats, strut: NDArray[np.bool_]
+    n_points: int, ends: Integers, weight: Floats, rest: Floats, strut: Mask
 ) -> Springs:
     """Build springs from ends (e, 2), weights and rest lengths; ``strut`` marks those that push."""
     first = np.concatenate([ends[:, 0], ends[:, 1]])
@@ -208,17 +167,11 @@ def join_springs(
     starts = np.concatenate([[0], np.cumsum(np.bincount(first, minlength=n_points))])
     others = np.concatenate([ends[:, 1], ends[:, 0]])[order]
 
-    def copy_to_both_ends(values: Any) -> Any:
-        """Values of springs at both their ends, in the order of points."""
-        return np.concatenate([values, values])[order]
+    def at_both_ends(values: Any, dtype: Any = np.float64) -> Any:
+        return np.tile(np.asarray(values, dtype=dtype), 2)[order]
 
-    return Springs(
-        starts.astype(np.int64),
-        others.astype(np.int32),
-        copy_to_both_ends(np.asarray(weight, dtype=np.float64)),
-        copy_to_both_ends(np.asarray(rest, dtype=np.float64)),
-        copy_to_both_ends(np.asarray(strut, dtype=bool)),
-    )
+    ends_of = starts.astype(np.int64), others.astype(np.int32)
+    return Springs(*ends_of, at_both_ends(weight), at_both_ends(rest), at_both_ends(strut, bool))
 
 
 def inner_products(Y: Floats) -> tuple[Floats, Floats]:
@@ -289,18 +242,9 @@ def _complete_pull_rows(
 
 
 @compiled()
-def _pull_rows(
-    start: int,
-    stop: int,
-    starts: Any,
-    others: Any,
-    weight: Any,
-    rest: Any,
-    strut: Any,
-    Y: Any,
-    pull: Any,
-) -> float:
+def _pull_rows(start: int, stop: int, springs: Any, Y: Any, pull: Any) -> float:
     """Write weights of Q(Y) for springs of some rows; return their stress, counted at both ends."""
+    starts, others, weight, rest, strut = springs
     total = 0.0
     for i in range(start, stop):
         for s in range(starts[i], starts[i + 1]):
@@ -342,14 +286,12 @@ class OrderedSprings:
     """Springs, and triplets (t, 3) with ``strength``: a is nearer to b than c by the margin."""
 
     springs: AnySprings
-    triplets: NDArray[np.integer]
+    triplets: Integers
     strength: Floats
     margin: float
 
-    @property
-    def n_points(self) -> int:
-        """Number of points, with or without springs."""
-        return self.springs.n_points
+    def __len__(self) -> int:
+        return len(self.springs)
 
     @property
     def degree(self) -> Floats:
@@ -361,7 +303,7 @@ class OrderedSprings:
         assert isinstance(self.springs, Springs)
         return sp.csr_array(self.springs.weight_matrix() + self._triplet_weights())
 
-    def pull(self, Y: Floats) -> tuple[tuple[Any, Floats], float]:
+    def pull(self, Y: Floats) -> tuple[Any, float]:
         """Weights of the majorising Laplacian Q(Y), those of triplets apart, and the stress."""
         others, stress = self.springs.pull(Y)
         lengths = linked_distances(Y, self._ends)
@@ -384,17 +326,17 @@ class OrderedSprings:
         """Laplacian P of the spring weights as a dense matrix (n, n)."""
         own = self._triplet_weights()
         laplacian = self.springs.laplacian() - own.toarray()
-        laplacian.flat[:: self.n_points + 1] += own.sum(axis=1)
+        laplacian.flat[:: len(self) + 1] += own.sum(axis=1)
         return np.asarray(laplacian)
 
-    def reorder(self, order: NDArray[np.integer]) -> OrderedSprings:
+    def reorder(self, order: Integers) -> OrderedSprings:
         """Return the same springs with point ``order[i]`` as the i-th; not of complete springs."""
         assert isinstance(self.springs, Springs)
         triplets = np.argsort(order)[self.triplets]
         return replace(self, springs=self.springs.reorder(order), triplets=triplets)
 
     @property
-    def _ends(self) -> NDArray[np.integer]:
+    def _ends(self) -> Integers:
         """Ends (2 t, 2) of the springs to all nearer points, then to all farther ones."""
         return np.concatenate([self.triplets[:, [0, 1]], self.triplets[:, [0, 2]]])
 
@@ -403,7 +345,7 @@ class OrderedSprings:
         i, j = self._ends.T
         rows, columns = np.concatenate([i, j]), np.concatenate([j, i])
         weights = np.tile(self.strength, 2 * 2)  # two springs with two ends each
-        return sp.csr_array((weights, (rows, columns)), shape=(self.n_points, self.n_points))
+        return sp.csr_array((weights, (rows, columns)), shape=(len(self), len(self)))
 
     def _laplacian_times(self, weight: Floats, Y: Floats) -> Floats:
         """Product of the Laplacian of these triplet weights with points (n, q)."""
@@ -415,23 +357,21 @@ class OrderedSprings:
         return out
 
 
+AnySprings: TypeAlias = Springs | CompleteSprings | OrderedSprings
+
+
 # ---- Majorisation
 
 
 @dataclass(frozen=True)
 class Relaxed:
-    """Result of :func:`relax` and its like: the configuration Y (n, q), and the stress.
-
-    The latter is before the first step and after each. ``converged`` says whether the last step
-    lowered it by no more than ``tol`` of it. ``coefficients`` (m, q) are B of :func:`relax_along`,
-    and ``gains`` (q,) those of directions of :func:`relax_jointly`.
-    """
+    """Result of :func:`relax` and its like: the configuration Y (n, q), and the stress."""
 
     Y: Floats
-    stress: list[float]
-    converged: bool
-    coefficients: Any = None
-    gains: Any = None
+    stress: list[float]  # before the first step and after each
+    converged: bool  # whether the last step lowered it by no more than the share tol
+    coefficients: Any = None  # B (m, q) of relax_along
+    gains: Any = None  # of directions (q,), of relax_jointly
 
 
 def relax(springs: AnySprings, Y: Floats, *, n_iter: int, tol: float = 0.0) -> Relaxed:
@@ -444,9 +384,9 @@ def relax(springs: AnySprings, Y: Floats, *, n_iter: int, tol: float = 0.0) -> R
     solution, by factorisation (n³/3 operations once) or by conjugate gradients. Memory: a few
     arrays of n × q, one number for each spring end, and n² numbers where P is factored.
     """
-    order: NDArray[np.integer] = np.arange(springs.n_points)
+    order: Integers = np.arange(len(springs))
     plain = springs.springs if isinstance(springs, OrderedSprings) else springs
-    if isinstance(plain, Springs) and springs.n_points > _FACTORED_POINTS:
+    if isinstance(plain, Springs) and len(springs) > _FACTORED_POINTS:
         assert isinstance(springs, Springs | OrderedSprings)
         # Joined points that lie close together in memory are read several times as fast.
         order = reverse_cuthill_mckee(springs.weight_matrix(), symmetric_mode=True)
@@ -456,7 +396,6 @@ def relax(springs: AnySprings, Y: Floats, *, n_iter: int, tol: float = 0.0) -> R
         displacement = _solve_by_factorisation(springs)
 
     def step(pull: Any, Y: Floats) -> Floats:
-        """Move the points to the minimum of the majorising function."""
         return np.asarray(Y + displacement(springs.force(pull, Y), Y))
 
     start = np.ascontiguousarray(Y[order], dtype=np.float64)
@@ -486,7 +425,6 @@ def relax_along(
     B = np.zeros((basis.shape[1], X.shape[1]))
 
     def step(pull: Any, Y: Floats) -> Floats:
-        """Update the coefficients to minimise the majorising function; return the points there."""
         nonlocal B
         # With the part of B moved to the right, inertia needs no term of its own.
         B = B + cho_solve(factor, basis.T @ springs.force(pull, Y))
@@ -527,7 +465,6 @@ def _solve_by_factorisation(springs: AnySprings) -> Displacement:
     factor = cho_factor(system, overwrite_a=True, check_finite=False)
 
     def displacement(force: Floats, Y: Floats) -> Floats:
-        """How far each point moves under a force."""
         moved = cho_solve(factor, force, check_finite=False)
         return _keep_centres(moved, component)
 
@@ -552,15 +489,12 @@ def _solve_by_gradients(springs: Springs | OrderedSprings) -> Displacement:
     factor = cho_factor(coarse, overwrite_a=True)
 
     def times(D: Floats) -> Floats:
-        """Multiply by P with its inertia."""
         return springs.times(D) + inertia * D
 
     def precondition(R: Floats) -> Floats:
-        """Apply the preconditioner."""
         return np.asarray(R / diagonal[:, None] + cho_solve(factor, gather @ R)[group])
 
     def displacement(force: Floats, Y: Floats) -> Floats:
-        """How far each point moves under a force."""
         goal = _RESIDUAL * np.linalg.norm(force + springs.times(Y), axis=0)
         moved = _conjugate_gradients(times, precondition, force, goal)
         return _keep_centres(moved, component)
@@ -573,7 +507,7 @@ def _choose_inertia(springs: AnySprings) -> float:
     return _INERTIA * (float(springs.degree.mean()) or 1.0)
 
 
-def _number_components(laplacian: Floats) -> NDArray[np.integer]:
+def _number_components(laplacian: Floats) -> Integers:
     """Component number of each point in the graph of a dense Laplacian."""
     component = np.full(len(laplacian), -1)
     for point in range(len(laplacian)):
@@ -586,7 +520,7 @@ def _number_components(laplacian: Floats) -> NDArray[np.integer]:
     return component
 
 
-def _keep_centres(moved: Floats, component: NDArray[np.integer]) -> Floats:
+def _keep_centres(moved: Floats, component: Integers) -> Floats:
     """Correct displacements so that the centre of every component stays, in spite of rounding."""
     if component.max() == 0:
         return np.asarray(moved - moved.mean(axis=0))
@@ -594,7 +528,7 @@ def _keep_centres(moved: Floats, component: NDArray[np.integer]) -> Floats:
     return np.asarray(moved - ((gather @ moved) / np.bincount(component)[:, None])[component])
 
 
-def _group_points(weights: Any) -> NDArray[np.integer]:
+def _group_points(weights: Any) -> Integers:
     """Group number of each point by nearest random point along strong springs; the rest are one."""
     n = weights.shape[0]
     n_groups = max(1, min(n // _POINTS_PER_GROUP, _MOST_GROUPS))
@@ -646,16 +580,14 @@ class _HeldDistances:
 
     def __init__(self, springs: AnySprings) -> None:
         self._order = springs if isinstance(springs, OrderedSprings) else None
-        springs = springs if self._order is None else self._order.springs
-        self._springs: Any = springs
-        if isinstance(springs, Springs):
-            self._held = ~springs.strut & (springs.rest > 0)
-            first = np.repeat(np.arange(springs.n_points), np.diff(springs.starts))
-            self._ends = np.column_stack([first, springs.others])[self._held]
-            self.weight: Floats = springs.weight[self._held]
-        else:
-            assert isinstance(springs, CompleteSprings)
-            self.weight = springs.weight
+        plain = springs.springs if isinstance(springs, OrderedSprings) else springs
+        assert not isinstance(plain, OrderedSprings)
+        self._springs, self.weight = plain, plain.weight
+        if isinstance(plain, Springs):
+            self._held = ~plain.strut & (plain.rest > 0)
+            first = np.repeat(np.arange(len(plain)), np.diff(plain.starts))
+            self._ends = np.column_stack([first, plain.others])[self._held]
+            self.weight = plain.weight[self._held]
 
     def distances(self, Y: Floats) -> Floats:
         """Distances under Y between the ends of each spring of the window."""
@@ -669,7 +601,7 @@ class _HeldDistances:
             rest = self._springs.rest.copy()
             rest[self._held] = distances
             distances = rest
-        found: AnySprings = replace(self._springs, rest=distances)
+        found = replace(self._springs, rest=distances)
         return found if self._order is None else replace(self._order, springs=found)
 
     def spread(self, weight: Floats, F: Floats) -> Floats:
@@ -721,7 +653,6 @@ def relax_jointly(
     total = float(scale.sum())
 
     def objective(springs: AnySprings) -> float:
-        """J of the current points and gains."""
         return stress(springs, Y) + float(must @ gains**2)
 
     history, converged = [objective(springs)], False

@@ -12,16 +12,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Integral, Real
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.linalg import eigvalsh
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from nearkin._types import DOUBLE_BYTES, Floats
+from nearkin._types import DOUBLE_BYTES, Floats, Integers, Ints
 from nearkin.errors import InputError, InputTypeError
 from nearkin.messages import notice
 from nearkin.rows import access, backends, device_math, validation
@@ -102,15 +102,6 @@ PARAMETER_CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
-class Extension(Protocol):
-    """A map from rows to weighted sums of the landmarks' coordinates."""
-
-    landmarks: KernelLandmarks
-
-    def embed(self, X: Rows, coordinates: Floats) -> Floats:
-        """Map every row x to ``z(x) = Σ_j w_j(x) · coordinates[j]``, in the type of X."""
-
-
 @stored(landmarks=a("KernelLandmarks"), n_neighbors=whole)
 class LocalExtension:
     """Locally linear weights over the ``n_neighbors`` nearest landmarks in feature space.
@@ -134,47 +125,35 @@ class LocalExtension:
             )
         coordinates = np.ascontiguousarray(coordinates, dtype=X.dtype)
         out = np.empty((X.shape[0], coordinates.shape[1]), dtype=X.dtype)
-        bytes_per_row = len(self.landmarks) * X.dtype.itemsize
-        if not self.landmarks.kernel.is_euclidean or sp.issparse(X):
+        landmarks, kernel = self.landmarks, self.landmarks.kernel
+        by_kernel = not kernel.is_euclidean or sp.issparse(X)
+        few = not by_kernel and self._near.are_few(len(X))
+        by_pivots = not by_kernel and not few and self._near.pivots_pay(X)
 
-            def by_kernel(rows: slice) -> None:
-                """Map some rows by weights from kernel values."""
-                block = X[rows]
-                shape = (block.shape[0], self.n_neighbors)
-                neighbors, weights = np.empty(shape, np.int32), np.empty(shape, X.dtype)
-                distances, rounding = self.landmarks.distances_to(block)
-                refuse_overflow(distances, "row", rows.start)
-                saturating = self.landmarks.kernel.saturates
-                distances = np.ascontiguousarray(distances)
-                weights_from_distances(
-                    distances, rounding, self.among, saturating, neighbors, weights
-                )
-                combine(neighbors, weights, coordinates, out[rows])
-
-            access.for_each_block(by_kernel, X, bytes_per_row)
-            return out
-        near = self._near
-        if near.are_few(len(X)):
-
-            def by_few(rows: slice) -> None:
-                """Map some of few rows."""
-                neighbors, *distances = near.neighbors_of_few(X[rows])
+        def embed_block(rows: slice) -> None:
+            if few:
+                neighbors, *distances = self._near.neighbors_of_few(X[rows])
                 weights = solve_local_weights(*distances).astype(X.dtype)
                 out[rows] = combine_coordinates(neighbors, weights, coordinates)
-
-            held = len(self.landmarks) + 2 * self.n_neighbors * X.shape[1]
-            access.for_each_block(by_few, X, DOUBLE_BYTES * held)
-            return out
-        by_pivots = near.pivots_pay(X)
-
-        def by_rows(rows: slice) -> None:
-            """Map some rows by weights from distances between rows."""
-            combine(*near.weights(X[rows], by_pivots), coordinates, out[rows])
+                return
+            if by_kernel:
+                found, rounding = landmarks.distances_to(X[rows])
+                refuse_overflow(found, "row", rows.start)
+                shape = (len(found), self.n_neighbors)
+                neighbors, weights = np.empty(shape, np.int32), np.empty(shape, X.dtype)
+                known = np.ascontiguousarray(found), rounding, self.among, kernel.saturates
+                weights_from_distances(*known, neighbors, weights)
+            else:
+                neighbors, weights = self._near.weights(X[rows], by_pivots)
+            combine(neighbors, weights, coordinates, out[rows])
 
         if by_pivots:
-            run_in_blocks(by_rows, len(X), near.shared_rows(len(X)))
-        else:
-            access.for_each_block(by_rows, X, bytes_per_row)
+            run_in_blocks(embed_block, len(X), self._near.shared_rows(len(X)))
+            return out
+        bytes_per_row = len(landmarks) * X.dtype.itemsize
+        if few:
+            bytes_per_row = DOUBLE_BYTES * (len(landmarks) + 2 * self.n_neighbors * X.shape[1])
+        access.for_each_block(embed_block, X, bytes_per_row)
         return out
 
     @cached_property
@@ -214,15 +193,13 @@ class LocalExtension:
 
 
 @stored(landmarks=a("KernelLandmarks"), eigenvalues=floats("r"), eigenvectors=floats("m r"))
+@dataclass(eq=False, repr=False)
 class NystroemExtension:
     """Weights ``V diag(1/μ) Vᵀ k(x)`` over all landmarks: projection on their eigenvectors."""
 
-    def __init__(
-        self, landmarks: KernelLandmarks, eigenvalues: Floats, eigenvectors: Floats
-    ) -> None:
-        self.landmarks = landmarks
-        self.eigenvalues = eigenvalues
-        self.eigenvectors = eigenvectors
+    landmarks: KernelLandmarks
+    eigenvalues: Floats
+    eigenvectors: Floats
 
     def embed(self, X: Rows, coordinates: Floats) -> Floats:
         """Map every row x to ``z(x) = Σ_j w_j(x) · coordinates[j]``, in the type of X."""
@@ -237,24 +214,28 @@ class NystroemExtension:
 
 
 @stored(landmarks=a("KernelLandmarks"))
+@dataclass(eq=False, repr=False)
 class KernelExpansion:
-    """Kernel values themselves as weights: ``z(x) = Σ_j k(x, x_j) · coordinates[j]``."""
+    """Kernel values themselves as weights: ``w_j(x) = k(x, x_j)``."""
 
-    def __init__(self, landmarks: KernelLandmarks) -> None:
-        self.landmarks = landmarks
+    landmarks: KernelLandmarks
 
     def embed(self, X: Rows, coordinates: Floats) -> Floats:
-        """Map every row x to ``z(x) = Σ_j k(x, x_j) · coordinates[j]``, in the type of X."""
+        """Map every row x to ``z(x) = Σ_j w_j(x) · coordinates[j]``, in the type of X."""
         sums = keep_sums(self, coordinates, lambda: KernelSums(self.landmarks, coordinates))
         found: Floats = sums.at(X)
         return found
+
+
+# Maps of rows to weighted sums of the landmarks' coordinates.
+Extension: TypeAlias = LocalExtension | NystroemExtension | KernelExpansion
 
 
 # ---- Local weights on the device of the rows
 
 
 def _embed_on_device(local: LocalExtension, X: Any, coordinates: Floats) -> Any:
-    """Map foreign rows to ``z(x) = Σ_j w_j(x) · coordinates[j]``, by local weights w."""
+    """Map foreign rows by local weights: by fused kernels where there are any."""
     there = backends.move_to(coordinates, X)
     euclidean = local.landmarks.kernel.is_euclidean
     if euclidean and local.n_neighbors <= _MOST_LISTED and device_math.can_use_kernels(X):
@@ -278,7 +259,6 @@ def _embed_by_triton(
     is_open = device_math.make_marks(X)
 
     def embed_block(part: slice) -> None:
-        """Write coordinates of some rows, and mark those that are left open."""
         # The search moves and scales rows itself.
         compared = unit_rows(X[part, :]) if by_euclid.is_cosine else X[part, :]
         given, target = device_math.to_tensor(compared), out[part, :]
@@ -313,7 +293,6 @@ def _embed_by_array_functions(local: LocalExtension, X: Any, coordinates: Any) -
     out = backends.empty((X.shape[0], coordinates.shape[1]), X)
 
     def embed_block(rows: slice) -> None:
-        """Write coordinates of some rows."""
         out[rows, :] = by_kernel.embed(X[rows, :], coordinates, rows.start)
 
     access.for_each_block(embed_block, X, by_kernel.bytes_per_row)
@@ -328,8 +307,7 @@ def _get_prepared(
     key = (kind, backends.library(X), str(X.device), backends.dtype_name(X))
     if key not in made:
         made[key] = kind(weakref.proxy(local), X)
-    found: Found = made[key]
-    return found
+    return cast(Found, made[key])
 
 
 _made: weakref.WeakKeyDictionary[LocalExtension, dict[Any, Any]] = weakref.WeakKeyDictionary()
@@ -365,18 +343,14 @@ class _EuclideanOnDevice:
         few = self.local.n_neighbors <= _MOST_IN_REGISTERS
         if not few or len(self.local.landmarks) > _MOST_IN_TABLE:
             return search, None
-        among = device_math.to_tensor(self.distances_among())
+        # Half squared distances among the landmarks in feature space, in float64.
+        xp, points = backends.namespace(self.points), backends.widen(self.points)
+        middle = access.column_medians(points)
+        squared, rounding = device_math.squared_distances_around(points, points, middle)
+        squared = xp.where(squared > rounding[:, None], squared, xp.zeros_like(squared))
+        among = device_math.to_tensor(-xp.expm1(-squared) if self.saturating else 0.5 * squared)
         numbers = device_math.to_tensor(backends.move_to([EPSILON, NEARER], rows, "float64"))
         return search, Systems(search, among, self.saturating, numbers)
-
-    def distances_among(self) -> Any:
-        """Half squared distances among the landmarks in feature space, in float64."""
-        xp, points = backends.namespace(self.points), backends.widen(self.points)
-        squared, rounding = device_math.squared_distances_around(
-            points, points, access.column_medians(points)
-        )
-        squared = xp.where(squared > rounding[:, None], squared, xp.zeros_like(squared))
-        return -xp.expm1(-squared) if self.saturating else 0.5 * squared
 
     def embed(self, X: Any, coordinates: Any, start: int) -> Any:
         """Map a block of rows to weighted sums of coordinates."""
@@ -394,7 +368,14 @@ class _EuclideanOnDevice:
         xp = backends.namespace(X)
         away = device_math.gather(self.points, neighbors) - self._prepare(X)[:, None, :]
         inner = backends.widen(xp.permute_dims(away @ xp.matrix_transpose(away), (1, 2, 0)))
-        weights = solve_local_weights(*_feature_distances(xp, inner, self.saturating))
+        # Half squared feature distances from inner products of differences: a cancellation among
+        # these is small beside the distances that it will be divided by.
+        squared = xp.stack([inner[a, a, :] for a in range(inner.shape[0])])
+        among = device_math.clip(squared[:, None, :] + squared[None, :, :] - 2.0 * inner, 0.0)
+        if self.saturating:
+            weights = solve_local_weights(-xp.expm1(-squared), -xp.expm1(-among))
+        else:
+            weights = solve_local_weights(0.5 * squared, 0.5 * among)
         return combine_coordinates(neighbors, backends.as_type(weights, X.dtype), coordinates)
 
     def _prepare(self, X: Any) -> Any:
@@ -415,7 +396,6 @@ class _AnyKernelOnDevice:
         self.bytes_per_row = _DEVICE_ARRAYS * DOUBLE_BYTES * held
 
     def embed(self, X: Any, coordinates: Any, start: int) -> Any:
-        """Map a block of rows to weighted sums of coordinates."""
         xp, landmarks = backends.namespace(X), self.local.landmarks
         found, rounding = landmarks.distances_to(X)
         refuse_overflow(found, "row", start)
@@ -436,19 +416,6 @@ def _break_ties_by_position(xp: Any, distances: Any) -> Any:
     coarse = xp.astype(xp.astype(distances, xp.float32), distances.dtype)
     later = backends.move_to(np.arange(m) * (_TIE_BREAK / m), distances)
     return coarse * (1.0 + later)
-
-
-def _feature_distances(xp: Any, inner: Any, saturating: bool) -> tuple[Any, Any]:
-    """Half squared feature distances to neighbours (k, n) and among them (k, k, n).
-
-    From inner products of the differences to the point: a cancellation among these is small beside
-    the distances that it will be divided by.
-    """
-    squared = xp.stack([inner[a, a, :] for a in range(inner.shape[0])])
-    among = device_math.clip(squared[:, None, :] + squared[None, :, :] - 2.0 * inner, 0.0)
-    if saturating:
-        return -xp.expm1(-squared), -xp.expm1(-among)
-    return 0.5 * squared, 0.5 * among
 
 
 def solve_local_weights(e: Any, gram: Any) -> Any:
@@ -483,25 +450,18 @@ def combine_coordinates(neighbors: Any, weights: Any, coordinates: Any) -> Any:
 
 @dataclass(frozen=True)
 class FeatureSpace:
-    """Leading directions of m landmarks in feature space.
-
-    ``eigenvalues`` (q) of the landmarks' kernel matrix, centred or not, decrease; ``directions``
-    (m, q) are its unit eigenvectors, and ``rows`` the landmarks' row numbers.
-    """
+    """Leading directions of m landmarks in feature space."""
 
     kernel: Kernel
-    rows: NDArray[np.int64]
+    rows: Ints  # row numbers of the landmarks
     landmarks: KernelLandmarks
-    eigenvalues: Floats
-    directions: Floats
+    eigenvalues: Floats  # (q,) of their kernel matrix, decreasing
+    directions: Floats  # (m, q), its unit eigenvectors
     centered: bool = True
 
     @property
     def random_spread(self) -> Floats | float:
-        """Mean squared difference of two random landmarks along a direction, or along each.
-
-        Centred unit vectors all have the same.
-        """
+        """Mean squared difference of two random landmarks along each direction, one if centred."""
         m = len(self.rows)
         if self.centered:
             return 2 / max(m - 1, 1)
@@ -520,10 +480,7 @@ class FeatureSpace:
         return F.astype(np.float64)
 
     def extension(self, kind: str, n_neighbors: int, n_leading: int | None = None) -> Extension:
-        """The map from rows to weights over the landmarks, ``"local"`` or ``"nystroem"``.
-
-        The latter for coordinates along the ``n_leading`` directions, if no others are needed.
-        """
+        """Map to weights over landmarks: ``"local"``, or ``"nystroem"`` along the leading ones."""
         if kind == "nystroem":
             floor = np.where(self.eigenvalues > 0, self.eigenvalues, 1.0)
             directions = np.ascontiguousarray(self.directions[:, :n_leading])
@@ -534,7 +491,7 @@ class FeatureSpace:
 def find_feature_space(
     learner: Any,
     X: Rows,
-    points: NDArray[np.integer],
+    points: Integers,
     rank_tol: float,
     rng: np.random.RandomState,
     *,
@@ -563,9 +520,8 @@ def find_feature_space(
     noise = _KERNEL_ROUNDING * largest_entry(K) * float(np.finfo(np.float64).eps)
     if center:
         K = center_kernel(K, overwrite=True)
-        eigenvalues, directions = leading_eigenpairs(K, rank_tol, noise)
-    else:
-        eigenvalues, directions = leading_eigenpairs(K, rank_tol, noise)
+    eigenvalues, directions = leading_eigenpairs(K, rank_tol, noise)
+    if not center:
         _check_positive(K, eigenvalues, kernel)
         # Along a direction that is constant no two points differ, whatever its weight.
         told_apart = np.ptp(directions, axis=0) > _EQUAL_ENTRIES
@@ -641,11 +597,11 @@ def default_n_landmarks(n_rows: int) -> int | None:
 def choose_landmark_rows(
     X: Rows,
     kernel: Kernel,
-    points: NDArray[np.integer],
+    points: Integers,
     n_landmarks: int | None,
     landmarks: str | ArrayLike,
     rng: np.random.RandomState,
-) -> NDArray[np.int64]:
+) -> Ints:
     """Choose landmarks: up to 2000 or ``n_landmarks`` rows of pairs, others by the strategy."""
     n = X.shape[0]
     if n_landmarks is None and isinstance(landmarks, str):

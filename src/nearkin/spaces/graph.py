@@ -10,12 +10,12 @@ and the normalised one, :math:`I - D^{-1/2} W D^{-1/2}`, the same for :math:`D^{
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
-from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, cast
+from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.optimize import nnls
 from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
@@ -25,7 +25,7 @@ from sklearn.manifold import Isomap
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_random_state
 
-from nearkin._types import DOUBLE_BYTES, Floats, Integers
+from nearkin._types import DOUBLE_BYTES, Floats, Integers, Mask
 from nearkin.errors import InputError
 from nearkin.messages import mute_third_party, notice
 from nearkin.rows import validation
@@ -167,10 +167,7 @@ def deduplicate_pairs(
 
 
 def _check_points(X: Rows, metric: str, weight: str) -> tuple[Rows, Integers]:
-    """Check rows, and divide them by their lengths for the cosine metric.
-
-    Returns them, and the numbers of the rows that are not zero.
-    """
+    """Checked rows, of unit length for the cosine, and the numbers of those that are not zero."""
     _check_choice("metric", metric, METRICS)
     _check_choice("weight", weight, WEIGHTS)
     X = validation.check_input(X, accept_sparse="csr")
@@ -249,10 +246,7 @@ def _row_sums(X: Rows) -> Floats:
 
 
 def average_equal_rows(X: Rows, Z: Floats, metric: str = "euclidean") -> Floats:
-    """Replace coordinates of equal rows of X by their mean: no metric can tell such rows apart.
-
-    Under the metric ``"cosine"`` rows of one direction are equal, to twelve digits.
-    """
+    """Replace coordinates of equal rows (cosine: of one direction, to 12 digits) by their mean."""
     rows: Any = X
     if is_sparse(X):
         rows = cast(Any, sp.csr_array)(X, copy=True)
@@ -262,24 +256,18 @@ def average_equal_rows(X: Rows, Z: Floats, metric: str = "euclidean") -> Floats:
         rows = normalize_rows(rows)
         entries = rows.data if is_sparse(X) else rows
         np.round(entries, _EQUAL_DIGITS, out=entries)
-    number = _number_equal_rows(rows)
+    if is_sparse(X):
+        seen: dict[tuple[bytes, bytes], int] = {}
+        entries = [slice(*ends) for ends in pairwise(rows.indptr)]
+        keys = [(rows.indices[some].tobytes(), rows.data[some].tobytes()) for some in entries]
+        number = np.array([seen.setdefault(key, len(seen)) for key in keys])
+    else:
+        number = np.unique(rows, axis=0, return_inverse=True)[1].ravel()  # NumPy 2.0: a column
     if number.max() + 1 == len(Z):
         return Z
     sums = np.zeros((number.max() + 1, Z.shape[1]))
     np.add.at(sums, number, Z)
     return np.asarray((sums / np.bincount(number)[:, None])[number])
-
-
-def _number_equal_rows(X: Any) -> NDArray[np.integer]:
-    """Number (n,) of each distinct row, counted from 0; sparse rows are in canonical form."""
-    if not is_sparse(X):
-        # NumPy 2.0 gives a column.
-        return np.unique(X, axis=0, return_inverse=True)[1].ravel()
-    rows: Any = X
-    seen: dict[tuple[bytes, bytes], int] = {}
-    entries = [slice(*ends) for ends in pairwise(rows.indptr)]
-    keys = [(rows.indices[some].tobytes(), rows.data[some].tobytes()) for some in entries]
-    return np.array([seen.setdefault(key, len(seen)) for key in keys])
 
 
 # ---- Smooth functions on a graph: its eigenvectors, by LAPACK or multigrid, and kernels of these
@@ -377,9 +365,7 @@ def coarsen(L: Any, null: Any) -> Grid:
 def _aggregate(starts: Any, others: Any, entries: Any) -> Any:
     """Group rows around roots that share no neighbour, and other rows with the nearest root.
 
-    Returns the group of each row, and the number of groups.
-
-    Every row has neighbours, so that an aggregate has at least two rows.
+    Returns the group of each row, of two at least since all have neighbours, and their number.
     """
     n = len(starts) - 1
     group = np.full(n, -1, dtype=np.int32)
@@ -514,7 +500,12 @@ def iterate_eigenvectors(
     n = L.shape[0]
     grid = coarsen(L, null)
     bound = 2 * float(L.diagonal().max())
-    X = _start_vectors(grid, null, wanted + _GUARD_VECTORS, random)
+    # Eigenvectors of the coarsest level, interpolated, and random ones.
+    X = grid.vectors[:, :wanted]
+    for level in reversed(grid.levels):
+        X = level.prolong @ X
+    unknown = random.standard_normal((n, wanted + _GUARD_VECTORS - X.shape[1]))
+    X = _orthonormalize(np.column_stack([X, unknown]), [], null)
     values, rotation = np.linalg.eigh(symmetrize(X.T @ multiply_sparse(L, X)))
     X = X @ rotation
     LX = multiply_sparse(L, X)
@@ -586,15 +577,6 @@ def _orthonormalize(Z: Floats, others: list[Floats], null: Any) -> Floats:
     return Z
 
 
-def _start_vectors(grid: Grid, null: Any, size: int, random: np.random.RandomState) -> Floats:
-    """Start vectors (n, size): the coarsest level's eigenvectors interpolated, and random ones."""
-    X = grid.vectors[:, : size - _GUARD_VECTORS]
-    for level in reversed(grid.levels):
-        X = level.prolong @ X
-    unknown = random.standard_normal((null.shape[0], size - X.shape[1]))
-    return _orthonormalize(np.column_stack([X, unknown]), [], null)
-
-
 # ---- Coordinates that follow the shape of the data
 
 
@@ -657,9 +639,21 @@ def lle_coordinates(X: Rows, n_neighbors: int, n_vectors: int) -> tuple[Floats, 
     n = len(X)
     neighbors = find_neighbor_rows(X, n_neighbors)
     k = neighbors.shape[1]
-    weights = _barycentric_weights(X, neighbors)
+    weights = np.empty((n, k))
+
+    def solve_block(rows: slice) -> None:  # weights that reproduce each row best and add up to one
+        offsets = X[neighbors[rows]].astype(np.float64) - X[rows][:, None]
+        gram = offsets @ offsets.transpose(0, 2, 1)
+        trace = np.trace(gram, axis1=1, axis2=2)
+        ridge = _WEIGHT_RIDGE * np.where(trace > 0, trace, 1.0)
+        gram[:, np.arange(k), np.arange(k)] += ridge[:, None]
+        solved = np.linalg.solve(gram, np.ones((len(gram), k, 1)))[:, :, 0]
+        weights[rows] = solved / solved.sum(axis=1, keepdims=True)
+
+    if k:
+        run_in_blocks(solve_block, n, _SOLVED_ROWS)
     W = sp.csr_array((weights.ravel(), neighbors.ravel(), k * np.arange(n + 1)), shape=(n, n))
-    _warn_of_parts(connected_components(W, directed=False)[0], "locally linear embedding")
+    _warn_of_parts(W, "locally linear embedding")
     difference = sp.eye_array(n, format="csr") - W
     constant = sp.csr_array(np.full((n, 1), n**-0.5))
     values, vectors = decompose_laplacian(difference.T @ difference, constant, n_vectors - 1)
@@ -682,15 +676,14 @@ def isomap_coordinates(X: Rows, n_neighbors: int, n_vectors: int) -> tuple[Float
     n = len(X)
     neighbors = find_neighbor_rows(X, n_neighbors)
     constant = np.full((n, 1), n**-0.5)
-    if neighbors.shape[1] == 0 or n_vectors == 1:
+    k = neighbors.shape[1]
+    if k == 0 or n_vectors == 1:
         return np.zeros(1), constant
-    edges = (np.repeat(np.arange(n), neighbors.shape[1]), neighbors.ravel())
-    named: Any = sp.csr_array((np.ones(neighbors.size), edges), shape=(n, n))
-    _warn_of_parts(connected_components(named, directed=False)[0], "Isomap")
+    ends = k * np.arange(n + 1)
+    named: Any = sp.csr_array((np.ones(n * k), neighbors.ravel(), ends), shape=(n, n))
+    _warn_of_parts(named, "Isomap")
     with mute_third_party(), one_blas_thread():  # scikit-learn says the same in its words
-        geodesics = Isomap(
-            n_neighbors=neighbors.shape[1], n_components=1, neighbors_algorithm="brute"
-        )
+        geodesics = Isomap(n_neighbors=k, n_components=1, neighbors_algorithm="brute")
         squared = np.asarray(geodesics.fit(X).dist_matrix_, dtype=np.float64) ** 2
     means = squared.mean(axis=0)
 
@@ -716,8 +709,9 @@ def _check_rows(X: Rows, n_vectors: int) -> tuple[Floats, int]:
     return centre(X, middle(X)), min(n_vectors, len(X))
 
 
-def _warn_of_parts(n_parts: int, method: str) -> None:
+def _warn_of_parts(graph: Any, method: str) -> None:
     """Warn if a neighbour graph has several connected components."""
+    n_parts = connected_components(graph, directed=False)[0]
     if n_parts > 1:
         notice(
             f"The graph of neighbours falls into {n_parts} parts: {method} says nothing about "
@@ -725,51 +719,27 @@ def _warn_of_parts(n_parts: int, method: str) -> None:
         )
 
 
-def _barycentric_weights(X: Floats, neighbors: NDArray[np.integer]) -> Floats:
-    """Weights (n, k) of neighbours that reproduce each row best and add up to one."""
-    n, k = neighbors.shape
-    weights = np.empty((n, k))
-
-    def solve_block(rows: slice) -> None:
-        """Write the weights of some rows."""
-        offsets = X[neighbors[rows]].astype(np.float64) - X[rows][:, None]
-        gram = offsets @ offsets.transpose(0, 2, 1)
-        trace = np.trace(gram, axis1=1, axis2=2)
-        ridge = _WEIGHT_RIDGE * np.where(trace > 0, trace, 1.0)
-        gram[:, np.arange(k), np.arange(k)] += ridge[:, None]
-        solved = np.linalg.solve(gram, np.ones((len(gram), k, 1)))[:, :, 0]
-        weights[rows] = solved / solved.sum(axis=1, keepdims=True)
-
-    if k:
-        run_in_blocks(solve_block, n, _SOLVED_ROWS)
-    return weights
-
-
 # ---- Weights of smooth functions in a kernel
 
 
-class WeightRule(Protocol):
-    """How much each smooth function weighs in a kernel; unknown ``classes`` (n,) are negative."""
-
-    def __call__(
-        self, eigenvalues: Floats, vectors: Floats, classes: NDArray[np.integer]
-    ) -> Floats:
-        """Weights (r,), none negative, of functions (n, r) with increasing eigenvalues."""
+# Weights (r,) in a kernel, none negative, from increasing eigenvalues (r,), functions (n, r), and
+# classes (n,), negative where unknown.
+WeightRule: TypeAlias = Callable[[Floats, Floats, Integers], Floats]
 
 
 def diffusion(
-    eigenvalues: Floats, vectors: Floats, classes: NDArray[np.integer], *, time: float = 0.1
+    eigenvalues: Floats, vectors: Floats, classes: Integers, *, time: float = 0.1
 ) -> Floats:
     """Weights ``exp(−t λ)`` of smooth functions: how heat spreads on the graph; ignores classes."""
     return np.asarray(np.exp(-time * eigenvalues))
 
 
-def eigenmaps(eigenvalues: Floats, vectors: Floats, classes: NDArray[np.integer]) -> Floats:
+def eigenmaps(eigenvalues: Floats, vectors: Floats, classes: Integers) -> Floats:
     """Weight 1 for functions that vary within some component of the graph, 0 for constant ones."""
     return np.asarray(~_mark_constant(eigenvalues), dtype=np.float64)
 
 
-def ordered_alignment(eigenvalues: Floats, vectors: Floats, classes: NDArray[np.integer]) -> Floats:
+def ordered_alignment(eigenvalues: Floats, vectors: Floats, classes: Integers) -> Floats:
     r"""Decreasing weights of smooth functions whose kernel agrees best with the known classes.
 
     .. math::
@@ -781,30 +751,19 @@ def ordered_alignment(eigenvalues: Floats, vectors: Floats, classes: NDArray[np.
     cone the best direction is that of the projection of T: least squares, with the differences of
     successive weights as unknowns, none negative.
     """
-    increments = _best_combination(np.cumsum(_rank_one_terms(vectors, classes), axis=0), classes)
-    return np.asarray(increments[::-1].cumsum()[::-1])
+    return _align_decreasing(vectors, classes, np.zeros(len(eigenvalues), dtype=bool))
 
 
-def improved_order_alignment(
-    eigenvalues: Floats, vectors: Floats, classes: NDArray[np.integer]
-) -> Floats:
+def improved_order_alignment(eigenvalues: Floats, vectors: Floats, classes: Integers) -> Floats:
     """Decreasing weights of smooth functions, but for those that are constant on each component.
 
     In plain order these come first, and no other can have more weight, though they tell no points
     of a part from each other: the improved order of Zhu et al.
     """
-    free = _mark_constant(eigenvalues)
-    terms = _rank_one_terms(vectors, classes)
-    n_free = int(free.sum())
-    combined = np.concatenate([terms[free], np.cumsum(terms[~free], axis=0)])
-    found = _best_combination(combined, classes)
-    weights = np.empty(len(eigenvalues))
-    weights[free], increments = found[:n_free], found[n_free:]
-    weights[~free] = increments[::-1].cumsum()[::-1]
-    return weights
+    return _align_decreasing(vectors, classes, _mark_constant(eigenvalues))
 
 
-def maximal_alignment(eigenvalues: Floats, vectors: Floats, classes: NDArray[np.integer]) -> Floats:
+def maximal_alignment(eigenvalues: Floats, vectors: Floats, classes: Integers) -> Floats:
     """Non-negative weights, in any order, of the kernel that agrees best with the known classes."""
     return _best_combination(_rank_one_terms(vectors, classes), classes)
 
@@ -818,18 +777,29 @@ SPECTRAL_KERNELS: dict[str, WeightRule] = {
 }
 
 
-def _mark_constant(eigenvalues: Floats) -> NDArray[np.bool_]:
+def _mark_constant(eigenvalues: Floats) -> Mask:
     """Mark eigenvalues of functions that are constant on each connected component."""
     return np.asarray(eigenvalues <= NUMERICAL_RANK * eigenvalues[-1])
 
 
-def _rank_one_terms(vectors: Floats, classes: NDArray[np.integer]) -> Floats:
+def _align_decreasing(vectors: Floats, classes: Integers, free: Mask) -> Floats:
+    """Weights (r,) of best alignment that decrease, but for those of ``free`` functions."""
+    terms = _rank_one_terms(vectors, classes)
+    combined = np.concatenate([terms[free], np.cumsum(terms[~free], axis=0)])
+    found = _best_combination(combined, classes)
+    weights = np.empty(len(free))
+    weights[free], increments = np.split(found, [int(free.sum())])
+    weights[~free] = increments[::-1].cumsum()[::-1]
+    return weights
+
+
+def _rank_one_terms(vectors: Floats, classes: Integers) -> Floats:
     """Matrices ``v_i v_iᵀ`` of functions at the k rows of known class, of shape (r, k, k)."""
     known = vectors[classes >= 0].T
     return np.asarray(known[:, :, None] * known[:, None, :])
 
 
-def _best_combination(terms: Floats, classes: NDArray[np.integer]) -> Floats:
+def _best_combination(terms: Floats, classes: Integers) -> Floats:
     """Non-negative coefficients (r,) of terms whose sum is nearest to the kernel of the classes."""
     known = classes[classes >= 0]
     n_classes = len(np.unique(known))

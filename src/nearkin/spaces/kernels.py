@@ -17,12 +17,11 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.spatial.distance import squareform
 from sklearn.preprocessing import normalize
 from sklearn.utils import check_random_state
 
-from nearkin._types import DOUBLE_BYTES, Floats
+from nearkin._types import DOUBLE_BYTES, Doubles, Floats
 from nearkin.errors import InputError, InputTypeError
 from nearkin.rows import access, backends, device_math
 from nearkin.rows.distances import (
@@ -65,16 +64,11 @@ _KERNEL_ROUNDING, _ENTRY_ROUNDING = 8, 4
 )
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel function with fixed parameters.
+    """A kernel function with fixed parameters."""
 
-    ``name`` is one of :data:`KERNEL_NAMES`, or ``"callable"`` with ``function(A, B)`` giving the
-    kernel matrix. ``gamma`` is the inverse bandwidth (rbf, laplacian) or the scale of the inner
-    product (poly); ``degree`` and ``coef0`` are of the polynomial kernel.
-    """
-
-    name: str
-    gamma: float = 1.0
-    degree: float = 3
+    name: str  # of KERNEL_NAMES, or "callable" with a function that gives the kernel matrix
+    gamma: float = 1.0  # inverse bandwidth (rbf, laplacian), or scale of the inner product (poly)
+    degree: float = 3  # of the polynomial kernel, as is the next
     coef0: float = 1
     function: KernelFunction | None = None
 
@@ -90,7 +84,7 @@ class Kernel:
             return self.function.saturates
         return self.name in ("rbf", "laplacian")
 
-    def __call__(self, A: Rows, B: Rows) -> Floats:
+    def __call__(self, A: Rows, B: Rows) -> Any:
         """Kernel matrix between the rows of A and of B, where they are."""
         if backends.is_foreign(A) and self.name in ("callable", "precomputed"):
             named = [name for name in KERNEL_NAMES if name != "precomputed"]
@@ -100,15 +94,15 @@ class Kernel:
             )
         if self.function is not None:
             return _call_function(self.function, A, B)
-        found: Floats = self.values(_BetweenArrays(A, B))
-        return found
+        return self.values(_BetweenArrays(A, B))
 
-    def values(self, between: Between) -> Any:
+    def values(self, between: _Between) -> Any:
         """Kernel values from distances or products, in any arithmetic that provides these."""
-        if self.name == "rbf":
-            return self._decay(between, between.squared_distances())
-        if self.name == "laplacian":
-            return self._decay(between, between.city_block_distances())
+        if self.name in ("rbf", "laplacian"):
+            is_rbf = self.name == "rbf"
+            distances = between.squared_distances() if is_rbf else between.city_block_distances()
+            distances *= -self.gamma
+            return between.exp(distances)
         if self.name == "poly":
             return self.polynomial(between.products(self.gamma))
         if self.name == "cosine":
@@ -117,18 +111,13 @@ class Kernel:
             return between.products()
         raise InputError(f"a {self.name!r} kernel cannot be evaluated on rows")
 
-    def _decay(self, between: Between, distances: Any) -> Any:
-        """Exponentials of distances times −γ, which may be overwritten."""
-        distances *= -self.gamma
-        return between.exp(distances)
-
     def polynomial(self, products: Any) -> Any:
         """The polynomial kernel of inner products times γ, which may be overwritten."""
         products += float(self.coef0)
         products **= float(self.degree)
         return products
 
-    def diagonal(self, A: Rows) -> Floats:
+    def diagonal(self, A: Rows) -> Any:
         """``k(x, x)`` of every row of A, in the type of A."""
         if isinstance(self.function, Kernel):
             return self.function.diagonal(A)
@@ -140,29 +129,21 @@ class Kernel:
         elif self.name == "cosine":
             lengths = lengths > 0
         lengths = backends.as_type(lengths, A.dtype)
-        if self.name == "poly":
-            lengths = self.polynomial(self.gamma * lengths)
-        found: Floats = lengths
-        return found
+        return self.polynomial(self.gamma * lengths) if self.name == "poly" else lengths
 
 
-class Between(Protocol):
-    """Distances and products between two sets of rows, from which kernels are computed."""
+class _Between(Protocol):
+    """Distances and products between two sets of rows, from which kernels are computed.
 
-    def squared_distances(self) -> Any:
-        """Squared Euclidean distances between all of the one and all of the other."""
+    Of all rows of the one to all of the other: squared Euclidean and city-block distances, inner
+    products times a factor, and those of rows of length one. What ``exp`` gets may be overwritten.
+    """
 
-    def city_block_distances(self) -> Any:
-        """City-block distances."""
-
-    def products(self, factor: float = 1.0) -> Any:
-        """Inner products, times a factor."""
-
-    def cosines(self) -> Any:
-        """Inner products of rows of length one."""
-
-    def exp(self, values: Any) -> Any:
-        """Exponentials of values, which may be overwritten."""
+    def squared_distances(self) -> Any: ...
+    def city_block_distances(self) -> Any: ...
+    def products(self, factor: float = 1.0) -> Any: ...
+    def cosines(self) -> Any: ...
+    def exp(self, values: Any) -> Any: ...
 
 
 @dataclass(frozen=True)
@@ -299,12 +280,12 @@ def resolve_gamma(
     would be too many, but for the mean squared distance, which is twice the total variance. 1.0
     where all rows are equal: any bandwidth is right then.
     """
-    if not isinstance(gamma, str):
-        if not (np.isfinite(gamma) and gamma > 0):
-            raise InputError(f"gamma={gamma!r}: use a positive number, 'mean' or 'median'.")
-        return float(gamma)
-    if gamma not in GAMMA_RULES:
+    by_rule = isinstance(gamma, str)
+    is_right = gamma in GAMMA_RULES if by_rule else np.isfinite(gamma) and float(gamma) > 0
+    if not is_right:
         raise InputError(f"gamma={gamma!r}: use a positive number, 'mean' or 'median'.")
+    if not by_rule:
+        return float(gamma)
     if gamma == "mean" and not manhattan:
         typical = _mean_squared_distance(X)
     else:
@@ -326,7 +307,7 @@ def resolve_gamma(
             typical = float(np.mean(between))
     if typical == 0:
         return 1.0
-    if not np.isfinite(typical) or not np.isfinite(1 / typical):
+    if not np.isfinite([typical, 1 / typical]).all():
         raise InputError(
             f"the {gamma} distance between rows of X is {typical:g}, too extreme for floating "
             "point: scale the columns first, for example with StandardScaler."
@@ -359,7 +340,6 @@ def _squared_deviations(X: Rows, origin: Floats) -> float:
     totals, squares = np.empty((-(-n // size), d)), np.empty(-(-n // size))
 
     def sum_block(rows: slice) -> None:
-        """Sums of some rows, and of their squares."""
         shifted, block = X[rows] - origin, rows.start // size
         totals[block], squares[block] = shifted.sum(axis=0), np.vdot(shifted, shifted)
 
@@ -427,9 +407,7 @@ def center_kernel(K: Floats, *, overwrite: bool = False) -> Floats:
     return centered
 
 
-def center_coefficients(
-    coefficients: Floats, column_means: Floats
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def center_coefficients(coefficients: Floats, column_means: Floats) -> tuple[Doubles, Doubles]:
     """Coefficients (n, q), and a constant (q), that centre the kernel values they multiply.
 
     New rows' values times these, plus the constant, are values centred by the training rows' mean

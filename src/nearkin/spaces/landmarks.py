@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.spatial.distance import cdist
 from sklearn.utils import check_random_state
 
-from nearkin._types import DOUBLE_BYTES, Doubles, Floats
+from nearkin._types import DOUBLE_BYTES, Doubles, Floats, Integers, Ints
 from nearkin.errors import InputError
 from nearkin.rows import access, backends, device_math
 from nearkin.rows.distances import centre, middle, squared_lengths
@@ -58,9 +59,9 @@ def choose_landmarks(
     strategy: str | ArrayLike,
     *,
     kernel: Kernel,
-    include: NDArray[np.integer],
+    include: Integers,
     random_state: Any = None,
-) -> NDArray[np.int64]:
+) -> Ints:
     """Choose landmarks among rows, or rows of a kernel matrix; their numbers in increasing order.
 
     ``"random"`` draws uniformly; ``"kmeans++"`` in proportion to the squared distance in feature
@@ -85,34 +86,28 @@ def choose_landmarks(
     others = np.setdiff1d(available, include, assume_unique=True)
     if missing >= len(others):
         return np.asarray(available)
-    rng = check_random_state(random_state)
+    rng, seen = check_random_state(random_state), None
     if strategy != "random":
         sample = max(_SAMPLE_ROWS, _SAMPLE_ROWS_EACH * n_landmarks)
         if len(others) > sample:
             others = np.sort(rng.choice(others, sample, replace=False))
         if backends.is_foreign(X) or backends.is_remote(X):  # a sample is small enough for the host
             seen = np.union1d(others, include).astype(np.int64)
-            place = choose_landmarks(
-                access.take_to_host(X, seen),
-                min(n_landmarks, n),
-                strategy,
-                kernel=kernel,
-                include=np.searchsorted(seen, include),
-                random_state=rng,
-            )
-            return seen[place]
-        if strategy == "leverage":
-            scores = _leverage_scores(X, others, kernel, n_landmarks, rng)
-            chances = scores + _LEAST_CHANCE * scores.mean() + np.finfo(float).tiny
-            chosen = rng.choice(others, missing, replace=False, p=chances / chances.sum())
-        else:
-            chosen = _choose_spread_out(X, others, missing, kernel, include, strategy, rng)
-    else:
+            X = access.take_to_host(X, seen)
+            others, include = (np.searchsorted(seen, rows) for rows in (others, include))
+    if strategy == "random":
         chosen = rng.choice(others, missing, replace=False)
-    return np.union1d(chosen, include).astype(np.int64)
+    elif strategy == "leverage":
+        scores = _leverage_scores(X, others, kernel, n_landmarks, rng)
+        chances = scores + _LEAST_CHANCE * scores.mean() + np.finfo(float).tiny
+        chosen = rng.choice(others, missing, replace=False, p=chances / chances.sum())
+    else:
+        chosen = _choose_spread_out(X, others, missing, kernel, include, strategy, rng)
+    found = np.union1d(chosen, include).astype(np.int64)
+    return found if seen is None else seen[found]
 
 
-def _check_row_numbers(rows: ArrayLike, n: int) -> NDArray[np.int64]:
+def _check_row_numbers(rows: ArrayLike, n: int) -> Ints:
     """Check landmarks that were given as row numbers, and sort them."""
     named = np.asarray(rows)
     if named.ndim != 1 or len(named) == 0 or named.dtype.kind not in "iu":
@@ -126,7 +121,7 @@ def _check_row_numbers(rows: ArrayLike, n: int) -> NDArray[np.int64]:
     return np.unique(named).astype(np.int64)
 
 
-def _distances_between(X: Rows, rows: NDArray[np.integer], kernel: Kernel, to: Any) -> Any:
+def _distances_between(X: Rows, rows: Integers, kernel: Kernel, to: Any) -> Any:
     """Half squared feature-space distances between some rows of X and some others."""
     if kernel.name == "precomputed":
         diagonal = X.diagonal()
@@ -136,22 +131,21 @@ def _distances_between(X: Rows, rows: NDArray[np.integer], kernel: Kernel, to: A
 
 def _choose_spread_out(
     X: Rows,
-    candidates: NDArray[np.integer],
+    candidates: Integers,
     n_chosen: int,
     kernel: Kernel,
-    include: NDArray[np.integer],
+    include: Integers,
     strategy: str,
     rng: np.random.RandomState,
-) -> NDArray[np.integer]:
+) -> Integers:
     """Choose candidates one at a time, far from the landmarks so far.
 
     Scikit-learn's ``kmeans_plusplus`` works in input space and cannot start from given rows.
     """
     nearest = np.full(len(candidates), np.inf)
-    if len(include):
-        for start in range(0, len(include), _BLOCK_LANDMARKS):
-            to = include[start : start + _BLOCK_LANDMARKS]
-            nearest = np.minimum(nearest, _distances_between(X, candidates, kernel, to).min(axis=1))
+    for start in range(0, len(include), _BLOCK_LANDMARKS):
+        to = include[start : start + _BLOCK_LANDMARKS]
+        nearest = np.minimum(nearest, _distances_between(X, candidates, kernel, to).min(axis=1))
     chosen: list[int] = []
     for _ in range(n_chosen):
         if not np.isfinite(nearest[0]):
@@ -175,8 +169,8 @@ def _choose_spread_out(
 
 
 def _leverage_scores(
-    X: Rows, rows: NDArray[np.integer], kernel: Kernel, n_landmarks: int, rng: np.random.RandomState
-) -> NDArray[np.float64]:
+    X: Rows, rows: Integers, kernel: Kernel, n_landmarks: int, rng: np.random.RandomState
+) -> Doubles:
     """Estimate ridge leverage scores ``[K (K + λI)⁻¹]_ii`` against a uniform reference sample.
 
     λ is set so that the scores of the reference rows sum to half the number of landmarks (the
@@ -214,19 +208,13 @@ def _kernel_between(X: Rows, rows: Any, to: Any, kernel: Kernel) -> Any:
 
 
 @stored(kernel=a("Kernel"), rows=training_rows("m d"), columns=maybe(ints("m")))
+@dataclass(eq=False, repr=False)
 class KernelLandmarks:
-    """m landmark rows and a kernel: kernel values and feature-space distances to them.
+    """m landmark rows and a kernel: kernel values and feature-space distances to them."""
 
-    With a precomputed kernel ``rows`` is the m×m kernel matrix among the landmarks, and ``columns``
-    says which columns of a row of kernel values are theirs.
-    """
-
-    def __init__(
-        self, kernel: Kernel, rows: Rows, columns: NDArray[np.integer] | None = None
-    ) -> None:
-        self.kernel = kernel
-        self.rows = rows
-        self.columns = columns
+    kernel: Kernel
+    rows: Rows  # or, with a precomputed kernel, the m×m kernel matrix among the landmarks,
+    columns: Integers | None = None  # and which columns of a row of kernel values are theirs
 
     def __len__(self) -> int:
         return int(self.rows.shape[0])
@@ -276,17 +264,12 @@ class KernelLandmarks:
         """Rows less the landmarks' middle if the kernel is linear, otherwise as they are."""
         return centre(X, self.middle) if self.kernel.name == "linear" else X
 
-    @property
-    def is_inner_product(self) -> bool:
-        """Whether kernel values are inner products of :meth:`vectors`."""
-        return self.columns is None and self.kernel.name in ("linear", "cosine")
-
     def vectors(self, X: Rows) -> Any:
         """Rows whose inner products are a linear or cosine kernel, in float64."""
         X = backends.widen(X)
         return unit_rows(X) if self.kernel.name == "cosine" else self._around_middle(X)
 
-    def kernel_to(self, X: Rows) -> Floats:
+    def kernel_to(self, X: Rows) -> Any:
         """Kernel values between rows and landmarks, in float64 whatever the data."""
         X = backends.widen(X)
         if self.columns is not None:
@@ -295,10 +278,7 @@ class KernelLandmarks:
             return self.kernel(self._around_middle(X), self._around_middle(self._rows_beside(X)))
 
     def distances_to(self, X: Rows) -> tuple[Floats, Floats]:
-        """Numbers that feature-space distances to landmarks increase with, and their rounding.
-
-        See :func:`nearkin.spaces.kernels.unsaturated_distances`.
-        """
+        """:func:`nearkin.spaces.kernels.unsaturated_distances` to landmarks, and their rounding."""
         if self.columns is None:
             with ignore_overflow():
                 X = backends.widen(X)
@@ -316,9 +296,8 @@ class KernelLandmarks:
         diagonal = self.rows.diagonal()
         projected = ((K @ self._whitener) ** 2).sum(axis=1)
         single = (K**2 / np.where(diagonal > 0, diagonal, np.inf)).max(axis=1)
-        return np.asarray(
-            np.where(projected > (1 + _PROJECTION_ROUNDING) * single, projected, single)
-        )
+        is_longer = projected > (1 + _PROJECTION_ROUNDING) * single
+        return np.asarray(np.where(is_longer, projected, single))
 
     @cached_property
     def _whitener(self) -> Floats:
@@ -385,6 +364,7 @@ class KernelSums:
         if centered:
             means = landmarks.column_means
             self.coefficients, self.constant = center_coefficients(self.coefficients, means)
+        self._is_gaussian = landmarks.kernel.name == "rbf"
         self._on_devices: dict[tuple[str | None, str], Any] = {}
 
     def at(self, X: Any) -> Any:
@@ -397,22 +377,15 @@ class KernelSums:
             if found is not None:
                 return found
         elif self._is_gaussian and not is_sparse(X) and not is_sparse(self.landmarks.rows):
-            single = self._single if X.dtype == np.float32 else None
-            return self._sum_by_blocks(X, single or self._double)
+            return self._sum_by_blocks(X)
         return self._sum_by_kernel(X)
 
     # ---- Gaussian kernels of dense rows
 
-    @property
-    def _is_gaussian(self) -> bool:
-        """Whether the kernel is Gaussian."""
-        return self.landmarks.kernel.name == "rbf"
-
     @cached_property
     def _double(self) -> GaussianSums:
-        """The sums in double precision."""
         with ignore_overflow():
-            return self._prepare(np.float64)
+            return GaussianSums(self.landmarks, self.coefficients, self.constant, np.float64)
 
     @cached_property
     def _single(self) -> GaussianSums | None:
@@ -420,14 +393,10 @@ class KernelSums:
         if self._double.reach > _SINGLE_REACH:
             return None
         with ignore_overflow(), one_blas_thread():
-            prepared = self._prepare(np.float32)
+            prepared = GaussianSums(self.landmarks, self.coefficients, self.constant, np.float32)
             found = np.empty((len(self._probes), len(self.constant)), dtype=np.float32)
             prepared.write(self._probes, found)
         return prepared if self._are_accurate(found) else None
-
-    def _prepare(self, dtype: Any) -> GaussianSums:
-        """Make the landmarks and coefficients ready for rows of a type."""
-        return GaussianSums(self.landmarks, self.coefficients, self.constant, dtype)
 
     @cached_property
     def _probes(self) -> Floats:
@@ -436,28 +405,23 @@ class KernelSums:
         some = np.union1d(backends.evenly_spaced(len(self.landmarks), _PROBES), farthest)
         return np.asarray(to_dense(self.landmarks.rows[some]), dtype=np.float32)
 
-    @cached_property
-    def _exact(self) -> Doubles:
-        """The sums at these, in double precision."""
-        found = np.empty((len(self._probes), len(self.constant)))
-        with one_blas_thread():
-            self._double.write(self._probes, found)
-        return found
-
     def _are_accurate(self, found: Floats) -> bool:
         """Whether sums at the probes, in single precision, are close to those in double precision.
 
         Coefficients that cancel, and squared lengths that do, do so there as anywhere.
         """
-        error, largest = np.abs(found - self._exact), np.abs(self._exact)
+        exact = np.empty(found.shape)
+        with one_blas_thread():
+            self._double.write(self._probes, exact)
+        error, largest = np.abs(found - exact), np.abs(exact)
         return bool(error.max(initial=0.0) <= _ROUNDING * largest.max(initial=0.0))
 
-    def _sum_by_blocks(self, X: Floats, prepared: GaussianSums) -> Floats:
+    def _sum_by_blocks(self, X: Floats) -> Floats:
         """Sums by blocks of rows that stay in a core's cache."""
+        prepared = (self._single if X.dtype == np.float32 else None) or self._double
         out = np.empty((len(X), len(self.constant)), dtype=X.dtype)
 
         def write_block(rows: slice) -> None:
-            """Write the sums of some rows."""
             with ignore_overflow():
                 prepared.write(X[rows], out[rows])
             refuse_overflow(out[rows], "row", rows.start)
@@ -493,7 +457,6 @@ class KernelSums:
         out = backends.empty((X.shape[0], len(self.constant)), X)
 
         def write_block(rows: slice) -> None:
-            """Write the sums of some rows."""
             prepared.write(device_math.to_tensor(X[rows, :]), device_math.to_tensor(out[rows, :]))
 
         access.for_each_block(write_block, X, prepared.bytes_per_row)
@@ -509,7 +472,6 @@ class KernelSums:
         table, constant = backends.move_to(table, wide), backends.move_to(self.constant, wide)
 
         def write_block(rows: slice) -> None:
-            """Write the sums of some rows."""
             values = values_of(X[rows, :])
             if not is_sparse(values):
                 refuse_overflow(values, "row", rows.start)
@@ -530,7 +492,7 @@ class KernelSums:
         one matrix of all landmarks, unless that is larger than coefficients of sparse ones.
         """
         landmarks = self.landmarks
-        if landmarks.is_inner_product:
+        if landmarks.columns is None and landmarks.kernel.name in ("linear", "cosine"):
             vectors = landmarks.vectors(landmarks.rows)
             if not is_sparse(vectors) or vectors.shape[1] <= len(landmarks):
                 with one_blas_thread():
@@ -556,16 +518,14 @@ def _far(dtype: Any) -> float:
 
 
 class GaussianSums:
-    """Sums of Gaussian kernel values and a constant, for dense rows, in the digits of one type.
-
-    ``reach`` is the largest exponent between a landmark and their middle.
-    """
+    """Sums of Gaussian kernel values and a constant, for dense rows, in the digits of one type."""
 
     def __init__(
         self, landmarks: KernelLandmarks, coefficients: Doubles, constant: Doubles, dtype: Any
     ) -> None:
         self.landmarks = landmarks
         self.center, self.scale, points = prepare_landmarks(landmarks, dtype)
+        # The largest exponent between a landmark and their middle.
         self.reach = float(squared_lengths(points).max())
         m, d = points.shape
         # −‖u − v‖² is a product: of (u, ‖u‖², 1) and (2v, −1, −‖v‖²).

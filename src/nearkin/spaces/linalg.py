@@ -79,10 +79,7 @@ def principal_axes(covariance: Floats, n_axes: int | None = None) -> Floats:
 
 
 def leading_components(B: Floats, covariance: Floats, n_components: int | None) -> Floats:
-    """Factor a metric ``B = Lᵀ L``, rows of L along the principal axes of the mapped rows.
-
-    ``covariance`` is of the rows before they are mapped; the axes of largest variance are kept.
-    """
+    """Factor a metric ``B = Lᵀ L``, with L along the principal axes of rows of this covariance."""
     values, vectors = np.linalg.eigh(B)
     root = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
     learned = root @ covariance @ root

@@ -165,16 +165,6 @@ def find_below(values: Any, minima: Any, bound: Any, chunks: Any, found: Any) ->
     return n_found
 
 
-@compiled(fastmath={"nnan", "nsz"})
-def _chunk_minima(values: Any, minima: Any) -> None:
-    """Write the minimum of each chunk of eight consecutive numbers of a row."""
-    for c in range(minima.shape[0]):
-        lowest = values[c * CHUNK]
-        for t in range(1, CHUNK):
-            lowest = min(lowest, values[c * CHUNK + t])
-        minima[c] = lowest
-
-
 @compiled()
 def insert(value: Any, position: int, positions: Any, smallest: Any) -> None:
     """Insert a value and its position into the sorted K smallest, behind equal ones."""
@@ -188,32 +178,13 @@ def insert(value: Any, position: int, positions: Any, smallest: Any) -> None:
 
 
 @compiled()
-def _insert_smaller(values: Any, start: int, stop: int, positions: Any, smallest: Any) -> None:
-    """Insert values of ``values[start:stop]`` into the sorted K smallest seen so far."""
-    last = smallest.shape[0] - 1
-    for j in range(start, stop):
-        if values[j] < smallest[last]:
-            insert(values[j], j, positions, smallest)
-
-
-@compiled()
-def find_smallest(values: Any, positions: Any, smallest: Any, minima: Any) -> None:
-    """Write the K smallest values and their positions, in increasing order, ties by position.
-
-    The K-th smallest of the chunks' minima bounds the K-th smallest value, so only about K chunks
-    need a closer look; the minima themselves vectorise.
-    """
-    chunks = minima.shape[0]
-    _chunk_minima(values, minima)
+def find_smallest(values: Any, positions: Any, smallest: Any) -> None:
+    """Write the K smallest values and their positions, in increasing order, ties by position."""
     smallest[:] = np.inf
     positions[:] = 0
-    _insert_smaller(minima, 0, chunks, positions, smallest)
-    bound = smallest[smallest.shape[0] - 1]
-    smallest[:] = np.inf
-    for c in range(chunks):
-        if minima[c] <= bound:
-            _insert_smaller(values, c * CHUNK, (c + 1) * CHUNK, positions, smallest)
-    _insert_smaller(values, chunks * CHUNK, values.shape[0], positions, smallest)
+    for j in range(values.shape[0]):
+        if values[j] < smallest[smallest.shape[0] - 1]:
+            insert(values[j], j, positions, smallest)
 
 
 @compiled(fastmath=REORDER)
@@ -227,10 +198,8 @@ def _squared_distance(a: Any, b: Any) -> Any:
 
 
 @compiled(fastmath=REORDER)
-def prepare_rows(
-    rows: Any, center: Any, scale: float, far: float, coarse: Any, lengths: Any
-) -> None:
-    """Move and scale rows in place, ``(rows − center) · scale``, clipped to ``far``.
+def prepare_rows(rows: Any, center: Any, scale: float, coarse: Any, lengths: Any) -> None:
+    """Move and scale rows in place, ``(rows − center) · scale``, clipped to ``FAR``.
 
     Written: ``coarse`` (n, d + 1), the same in another type beside ones, and squared ``lengths``.
     """
@@ -238,54 +207,12 @@ def prepare_rows(
         row, rounded = rows[i], coarse[i]
         total = 0.0
         for t in range(row.shape[0]):
-            value = min(max((row[t] - center[t]) * scale, -far), far)
+            value = min(max((row[t] - center[t]) * scale, -FAR), FAR)
             row[t] = value
             rounded[t] = value
             total += value * value
         rounded[row.shape[0]] = 1.0
         lengths[i] = total
-
-
-@compiled()
-def _find_nearest(
-    row: Any,
-    landmarks: Any,
-    ranking: Any,
-    length: Any,
-    slack: Any,
-    places: Any,
-    keys: Any,
-    smallest: Any,
-    minima: Any,
-) -> None:
-    """Write the positions of the K nearest landmarks of one row to ``places``, the nearest first.
-
-    ``ranking`` only says which distances are worth taking from differences. These are compared in
-    single precision, so that landmarks that are equally far up to rounding are equally far.
-    """
-    find_smallest(ranking, places, smallest, minima)
-    bound = smallest[smallest.shape[0] - 1]
-    bound += slack + _COARSE * max(bound + length, 0.0)
-    chunks = minima.shape[0]
-    near = 0
-    for c in range(chunks):
-        if minima[c] <= bound:
-            for j in range(c * CHUNK, (c + 1) * CHUNK):
-                near += ranking[j] <= bound
-    for j in range(chunks * CHUNK, ranking.shape[0]):
-        near += ranking[j] <= bound
-    if near == places.shape[0]:  # no other comes near the last
-        return
-    keys[:] = np.inf
-    places[:] = 0
-    for c in range(chunks + 1):
-        if c == chunks or minima[c] <= bound:
-            stop = ranking.shape[0] if c == chunks else (c + 1) * CHUNK
-            for j in range(c * CHUNK, stop):
-                if ranking[j] <= bound:
-                    key = np.float32(_squared_distance(row, landmarks[j]))
-                    if key < keys[keys.shape[0] - 1]:
-                        insert(key, j, places, keys)
 
 
 @compiled()
@@ -306,6 +233,8 @@ def _find_all_nearest(
     """Write the positions of the K nearest landmarks of every row to ``neighbors``, sorted.
 
     ``ranking`` (n, m) are approximate squared distances; they decide where they leave no doubt.
+    Others are taken from differences and compared in single precision, so that landmarks that are
+    equally far up to rounding are equally far.
     """
     n, m = ranking.shape
     k = neighbors.shape[1]
@@ -318,8 +247,10 @@ def _find_all_nearest(
         near = neighbors[i]
         bounds[i] += slack[i] + _COARSE * max(bounds[i] + lengths[i], 0.0)
         bounds[i] = np.nextafter(bounds[i], np.inf)  # that sum may have been rounded down
-        n_near = n_found = find_below(ranking[i], minima[i], bounds[i], chunks, found)
+        bound, n_near = bounds[i], 0
+        n_found = find_below(ranking[i], minima[i], bounds[i], chunks, found)
         if n_found == k:
+            n_near = k
             for a in range(k):
                 near[a] = found[a]
         else:
@@ -329,21 +260,16 @@ def _find_all_nearest(
                     insert(ranking[i, place], place, near, smallest)
             last = smallest[k - 1]
             bound = last + slack[i] + _COARSE * max(last + lengths[i], 0.0)
-            n_near = 0
             for place in found[:n_found]:
                 n_near += ranking[i, place] <= bound
         if n_near != k:
-            _find_nearest(
-                rows[i],
-                landmarks,
-                ranking[i],
-                lengths[i],
-                slack[i],
-                near,
-                keys,
-                smallest,
-                minima[i],
-            )
+            keys[:] = np.inf
+            near[:] = 0
+            for place in range(m):  # in order: the first of equals counts
+                if ranking[i, place] <= bound:
+                    key = np.float32(_squared_distance(rows[i], landmarks[place]))
+                    if key < keys[k - 1]:
+                        insert(key, place, near, keys)
         _sort_few(near)
 
 
@@ -373,11 +299,8 @@ def _replace_by_cosines(half: Any, root: Any, ratio: Any) -> None:
             own_ratio[i] = np.sqrt(nearest[i] / e[i] if farther else 1.0)
     for a in range(k):
         for b in range(a):
-            one, other, between = (
-                half[_triangle_index(a, a)],
-                half[_triangle_index(b, b)],
-                half[_triangle_index(a, b)],
-            )
+            one, other = half[_triangle_index(a, a)], half[_triangle_index(b, b)]
+            between = half[_triangle_index(a, b)]
             root_one, root_other = root[a], root[b]
             for i in range(n):
                 scale = 2.0 * root_one[i] * root_other[i]
@@ -414,11 +337,8 @@ def _solve_part(half: Any, weights: Any) -> None:
             pivot[i] = 1.0 + EPSILON
             rest[i] = ratio[a, i]
         for b in range(a):
-            inner, before, known = (
-                half[_triangle_index(a, b)],
-                half[_triangle_index(b, b)],
-                solution[b],
-            )
+            inner, before = half[_triangle_index(a, b)], half[_triangle_index(b, b)]
+            known = solution[b]
             for c in range(b):
                 left, right = half[_triangle_index(a, c)], half[_triangle_index(b, c)]
                 for i in range(n):
@@ -473,51 +393,30 @@ def allocate_squares(n: int, k: int, part_rows: int) -> Doubles:
 
 @compiled()
 def find_near_landmarks(
-    rows: Any,
-    center: Any,
-    scale: float,
-    far: float,
-    landmarks: Any,
-    factor: Any,
-    reach: float,
-    rounding: float,
-    neighbors: Any,
-    squared: Any,
+    rows: Any, moves: Any, points: Any, reach: float, rounding: float, neighbors: Any, squared: Any
 ) -> None:
     """Write the K nearest landmarks of rows, and squared distances to and among them.
 
     By parts of rows whose distances to all landmarks stay in cache, without Python in between. Rows
-    are overwritten (:func:`prepare_rows`). The product of a prepared row and ``factor`` (d + 1, m)
-    ranks prepared landmarks, wrong by ``rounding`` as a share of squared lengths, of which
-    ``reach`` is the landmarks' largest. ``squared`` comes from :func:`allocate_squares`.
+    are overwritten (:func:`prepare_rows`, with ``moves``). ``points`` are prepared landmarks, and a
+    factor (d + 1, m) whose product with a prepared row ranks them, wrong by ``rounding`` as a share
+    of squared lengths, of which ``reach`` is the landmarks' largest. ``squared`` comes from
+    :func:`allocate_squares`.
     """
+    center, scale = moves
+    landmarks, factor = points
     (n, d), size, dtype = rows.shape, squared.shape[2], factor.dtype
     lengths, slack = np.empty(size), np.empty(size)
     coarse, ranking = np.empty((size, d + 1), dtype), np.empty((size, landmarks.shape[0]), dtype)
     for start in range(0, n, size):
         part, near = rows[start : start + size], neighbors[start : start + size]
         own = part.shape[0]
-        prepare_rows(part, center, scale, far, coarse, lengths)
+        prepare_rows(part, center, scale, coarse, lengths)
         for i in range(own):
             slack[i] = rounding * (lengths[i] + reach)
         np.dot(coarse[:own], factor, ranking[:own])
         _find_all_nearest(part, landmarks, ranking[:own], lengths, slack, near)
         _fill_squares(part, landmarks, near, squared[start // size])
-
-
-def weights_from_squares(squared: Doubles, saturating: bool, weights: Any) -> None:
-    """Write weights (n, K) from squared distances to and among neighbours, which are overwritten.
-
-    ``squared`` comes from :func:`allocate_squares`. Half squared feature distances are ``1 −
-    exp(−d²)`` (rbf) if ``saturating``, otherwise ``d²/2``.
-    """
-    if saturating:
-        # NumPy's has several numbers at a time, where the processor can.
-        np.expm1(np.negative(squared, out=squared), out=squared)
-        np.negative(squared, out=squared)
-    else:
-        squared *= 0.5
-    _solve_by_parts(squared, weights)
 
 
 @compiled()
@@ -529,12 +428,7 @@ def _solve_by_parts(half: Any, weights: Any) -> None:
 
 
 def weights_from_distances(
-    to_landmarks: Any,
-    zero: Any,
-    among_landmarks: Any,
-    saturating: bool,
-    neighbors: Any,
-    weights: Any,
+    to_landmarks: Any, zero: Any, among: Any, saturating: bool, neighbors: Any, weights: Any
 ) -> None:
     """Write the nearest landmarks of rows and their weights, (n, K) each, under any kernel.
 
@@ -544,7 +438,7 @@ def weights_from_distances(
     """
     n, k = neighbors.shape
     half = allocate_squares(n, k, min(n, PART_ROWS))
-    _gather_half_squares(to_landmarks, zero, among_landmarks, saturating, neighbors, half)
+    _gather_half_squares(to_landmarks, zero, among, saturating, neighbors, half)
     _solve_by_parts(half, weights)
 
 
@@ -554,20 +448,19 @@ def _gather_half_squares(
 ) -> None:
     """Write the nearest landmarks, and half squared distances in the layout of `_solve_part`."""
     k, m = neighbors.shape[1], to_landmarks.shape[1]
-    smallest, minima = np.empty(k), np.empty(m // CHUNK)
+    smallest = np.empty(k)
     # In single precision: what is equally far up to rounding is equally far then.
     keys, nearest = np.empty(m, np.float32), np.empty(k, np.float32)
-    least = np.empty(m // CHUNK, np.float32)
     for i in range(to_landmarks.shape[0]):
         near, part, place = neighbors[i], i // half.shape[2], i % half.shape[2]
-        find_smallest(to_landmarks[i], near, smallest, minima)
+        find_smallest(to_landmarks[i], near, smallest)
         unit = smallest[k - 1]
         if unit == 0.0 or 1 / _LARGE < unit < _LARGE:  # others would leave single precision
             unit = 1.0
         for j in range(m):
             value = to_landmarks[i, j]
             keys[j] = max(value / unit, _TINY) if value > zero[i] else 0.0
-        find_smallest(keys, near, nearest, least)
+        find_smallest(keys, near, nearest)
         for a in range(k):
             value = to_landmarks[i, near[a]]
             e = value if value > zero[i] else 0.0
@@ -604,19 +497,11 @@ Places: TypeAlias = NDArray[np.int32]
 
 @dataclass(frozen=True)
 class Preparation:
-    """How rows are moved and scaled so that their Euclidean distances determine a kernel.
+    """How rows are moved and scaled so that their Euclidean distances determine a kernel."""
 
-    They are divided by their lengths if wanted, then less the center, then times the scale.
-    """
-
-    center: Doubles
-    scale: float
-    to_unit_length: bool = False
-
-    @property
-    def moves(self) -> tuple[Doubles, float]:
-        """Center (d,) and scale."""
-        return self.center, self.scale
+    center: Doubles  # what is subtracted
+    scale: float  # what the rest is multiplied by
+    to_unit_length: bool = False  # whether rows are divided by their lengths first
 
     def copy_rows(self, X: Floats) -> Doubles:
         """Copy rows in float64, of unit length if wanted, for loops to move and scale in place."""
@@ -624,19 +509,17 @@ class Preparation:
         return np.asarray(unit_rows(rows)) if self.to_unit_length else rows
 
     def prepare(self, X: Floats) -> Doubles:
-        """Rows in float64, moved and scaled, as :func:`prepare_rows` does it."""
+        """Rows in float64, moved and scaled as by :func:`prepare_rows`."""
         return np.clip((self.copy_rows(X) - self.center) * self.scale, -FAR, FAR)
 
 
 @dataclass(frozen=True)
 class _Points:
-    """Points, and the factor of a product that ranks them by their distance from a row u.
-
-    That is ``‖l‖² − 2 u·l``, where a column of ones after u meets ‖l‖².
-    """
+    """Points, and the factor of a product that ranks them by their distance from a row u."""
 
     vectors: Doubles
-    factor: Floats  # of shape (d + 1, m), in the type of the rows
+    # (d + 1, m), in the type of the rows, for ‖l‖² − 2 u·l: a column of ones after u meets ‖l‖².
+    factor: Floats
 
     @classmethod
     def from_vectors(cls, vectors: Doubles, dtype: DTypeLike) -> _Points:
@@ -680,8 +563,8 @@ class NearLandmarks:
     def __init__(
         self, rows: Floats, preparation: Preparation, n_neighbors: int, saturating: bool
     ) -> None:
-        self._preparation, self._n_neighbors = preparation, n_neighbors
-        self._saturating = saturating
+        self._preparation, self._moves = preparation, (preparation.center, preparation.scale)
+        self._n_neighbors, self._saturating = n_neighbors, saturating
         self.points = preparation.prepare(rows)
         self._reach = float(row_norms(self.points, squared=True).max())
         self._made: dict[str, _Points] = {}
@@ -775,17 +658,23 @@ class NearLandmarks:
 
     def _search(self, X: Floats, landmarks: _Points, neighbors: Places, squared: Doubles) -> None:
         """Write positions of the nearest landmarks, and squared distances to and among them."""
-        rows, moves = self._preparation.copy_rows(X), self._preparation.moves
-        points, factor = landmarks.vectors, landmarks.factor
-        rounding = _rank_rounding(X.shape[1], factor.dtype)
-        find_near_landmarks(
-            rows, *moves, FAR, points, factor, self._reach, rounding, neighbors, squared
-        )
+        rows, points = self._preparation.copy_rows(X), (landmarks.vectors, landmarks.factor)
+        rounding = _rank_rounding(X.shape[1], landmarks.factor.dtype)
+        find_near_landmarks(rows, self._moves, points, self._reach, rounding, neighbors, squared)
 
     def _solve_weights(self, squared: Doubles, X: Floats) -> Floats:
-        """Weights (n, n_neighbors) from squared distances, in the type of X."""
+        """Weights (n, n_neighbors) from squared distances to and among neighbours, overwritten.
+
+        Half squared feature distances are ``1 − exp(−d²)`` if saturating, otherwise ``d²/2``.
+        """
+        if self._saturating:
+            # NumPy's has several numbers at a time, where the processor can.
+            np.expm1(np.negative(squared, out=squared), out=squared)
+            np.negative(squared, out=squared)
+        else:
+            squared *= 0.5
         weights = np.empty((len(X), self._n_neighbors), X.dtype)
-        weights_from_squares(squared, self._saturating, weights)
+        _solve_by_parts(squared, weights)
         return weights
 
     def _assign_to_pivots(self, X: Floats) -> tuple[NDArray[np.int32], Doubles]:
@@ -795,9 +684,8 @@ class NearLandmarks:
         pivots = _Points.from_vectors(self._pivots.vectors, dtype)
         cells, radii = np.empty(len(X), np.int32), np.empty(len(X))
         for part in split_range(len(X), _SHARED_PARTS * PART_ROWS):
-            rows, moves = self._preparation.copy_rows(X[part]), self._preparation.moves
-            found = cells[part], radii[part]
-            _find_nearest_point(rows, *moves, pivots.factor, self._reach, rounding, *found)
+            rows, found = self._preparation.copy_rows(X[part]), (cells[part], radii[part])
+            _find_nearest_point(rows, self._moves, pivots.factor, self._reach, rounding, *found)
         return cells, radii
 
     @cached_property
@@ -846,19 +734,12 @@ def _rank_rounding(n_columns: int, dtype: DTypeLike) -> float:
 
 @compiled()
 def _find_nearest_point(
-    rows: Any,
-    center: Any,
-    scale: float,
-    factor: Any,
-    reach: float,
-    rounding: float,
-    places: Any,
-    distances: Any,
+    rows: Any, moves: Any, factor: Any, reach: float, rounding: float, places: Any, distances: Any
 ) -> None:
     """Write the position of the nearest point of every row, and an upper bound of its distance."""
     n, d = rows.shape
     coarse, lengths = np.empty((n, d + 1), factor.dtype), np.empty(n)
-    prepare_rows(rows, center, scale, FAR, coarse, lengths)
+    prepare_rows(rows, moves[0], moves[1], coarse, lengths)
     ranking = np.dot(coarse, factor)
     for i in range(n):
         best = 0

@@ -411,17 +411,8 @@ class Summed:
         return f"Summed({', '.join(map(repr, self.maps))})"
 
 
-Map: TypeAlias = (
-    Identity
-    | Scaled
-    | Affine
-    | ThroughLandmarks
-    | Displaced
-    | UnitLength
-    | Transformed
-    | Composed
-    | Summed
-)
+_Step: TypeAlias = Identity | Scaled | Affine | ThroughLandmarks | Displaced | UnitLength
+Map: TypeAlias = _Step | Transformed | Composed | Summed
 
 
 def compose(*maps: Map) -> Map:
@@ -459,14 +450,7 @@ def _are_equal_matrices(one: Map, other: Map) -> bool:
 
 
 def follow_by_matrix(one: Map, matrix: Floats) -> Map:
-    """Make the map ``x ↦ matrix @ one(x)``, with the matrix in the last step where it can be.
-
-    Parameters
-    ----------
-    one : map
-        With p output columns.
-    matrix : ndarray of shape (q, p)
-    """
+    """Make the map ``x ↦ matrix @ one(x)``, with the matrix in the last step where it can be."""
     match one:
         case Identity():
             return Affine(matrix)

@@ -12,8 +12,6 @@ from contextlib import nullcontext
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
-import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 from sklearn import config_context
 from sklearn.cluster import KMeans
@@ -21,9 +19,9 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_random_state
 
-from nearkin._types import DOUBLE_BYTES, Doubles, Floats, Ints
+from nearkin._types import DOUBLE_BYTES, Doubles, Floats, Integers, Ints, Mask
 from nearkin.messages import mute_third_party
-from nearkin.pairs.closure import draw_numbers
+from nearkin.pairs.closure import build_graph, draw_numbers, number_by_appearance
 from nearkin.rows.distances import centre, middle, rowwise_distances, squared_lengths
 from nearkin.rows.parallel import (
     REORDER,
@@ -115,31 +113,25 @@ def find_nearest(Z: Floats, Q: Floats, k: int, *, spare: int = _SPARE) -> tuple[
     return distances, rows
 
 
-def rank_by_distance(Z: Floats, Q: Floats, found: Ints) -> tuple[NDArray[np.float64], Ints]:
+def rank_by_distance(Z: Floats, Q: Floats, found: Ints) -> tuple[Doubles, Ints]:
     """Sort candidate rows (m, k), −1 for none, by exact distance and number: distances and rows."""
     m, k = found.shape
     if is_sparse(Z):
         exact = rowwise_distances(Q, Z, np.repeat(np.arange(m), k), found.ravel()).reshape(m, k)
     else:
-        exact = _measure_proposed(Z, Q, found)
+        squared = np.empty(found.shape)
+
+        def measure_block(some: slice) -> None:
+            difference = np.subtract(Z[found[some]], Q[some, None], dtype=np.float64)
+            np.sum(difference * difference, axis=2, out=squared[some])
+
+        bytes_per_row = _DIFFERENCES * DOUBLE_BYTES * k * Z.shape[1]
+        run_in_blocks(measure_block, m, rows_per_block(bytes_per_row))
+        exact = np.sqrt(squared)
     exact[found < 0] = np.inf
     order = np.lexsort((found, exact))
     query = np.arange(m)[:, None]
     return exact[query, order], found[query, order]
-
-
-def _measure_proposed(Z: Floats, Q: Floats, found: Ints) -> NDArray[np.float64]:
-    """Distances (m, k) of queries from the rows proposed for them, by differences."""
-    squared = np.empty(found.shape)
-
-    def measure_block(some: slice) -> None:
-        """Write squared distances of some queries."""
-        difference = np.subtract(Z[found[some]], Q[some, None], dtype=np.float64)
-        np.sum(difference * difference, axis=2, out=squared[some])
-
-    bytes_per_row = _DIFFERENCES * DOUBLE_BYTES * found.shape[1] * Z.shape[1]
-    run_in_blocks(measure_block, len(Q), rows_per_block(bytes_per_row))
-    return np.sqrt(squared)
 
 
 def drop_itself(distances: Floats, rows: Ints, start: int = 0) -> tuple[Floats, Ints]:
@@ -149,12 +141,12 @@ def drop_itself(distances: Floats, rows: Ints, start: int = 0) -> tuple[Floats, 
     return distances[others].reshape(shape), rows[others].reshape(shape)
 
 
-def mark_others(rows: Ints, numbers: Ints) -> NDArray[np.bool_]:
+def mark_others(rows: Ints, numbers: Ints) -> Mask:
     """Mark the entries of lists (m, k) of nearest rows that are not the row itself.
 
     Where equal rows stand before the row itself, the last of all is left out.
     """
-    others: NDArray[np.bool_] = rows != numbers[:, None]
+    others: Mask = rows != numbers[:, None]
     others[others.all(axis=1), -1] = False
     return others
 
@@ -215,7 +207,7 @@ def group_within(Z: Floats, radius: float) -> Ints:
                 pending, n_pending = [np.empty((0, 2), dtype=np.int64)], 0
     in_order = np.empty(n, dtype=np.int64)
     in_order[order] = merge_labels(labels, np.concatenate(pending))
-    return number_by_first_row(in_order)
+    return number_by_appearance(in_order)
 
 
 def _split_tile(labels: Ints, rows: slice, columns: slice) -> list[tuple[Ints, Ints]]:
@@ -233,14 +225,8 @@ def _split_tile(labels: Ints, rows: slice, columns: slice) -> list[tuple[Ints, I
 def merge_labels(labels: Ints, edges: Ints) -> Ints:
     """Group labels (n,) after the groups that ``edges`` (e, 2) connect have been merged."""
     n = int(labels.max()) + 1
-    graph = sp.coo_array((np.ones(len(edges), dtype=bool), (edges[:, 0], edges[:, 1])), (n, n))
-    return np.asarray(connected_components(graph, directed=False)[1][labels], dtype=np.int64)
-
-
-def number_by_first_row(labels: Ints) -> Ints:
-    """Renumber groups from 0 in the order of their first rows."""
-    _, first, number = np.unique(labels, return_index=True, return_inverse=True)
-    return np.asarray(np.argsort(np.argsort(first))[number], dtype=np.int64)
+    merged = connected_components(build_graph(edges, n), directed=False)[1]
+    return np.asarray(merged[labels], dtype=np.int64)
 
 
 def _find_near_pairs(A: Floats, B: Floats, radius: float) -> tuple[Ints, Ints]:
@@ -275,44 +261,30 @@ def _move_near_zero(Z: Floats, Q: Floats) -> tuple[Floats, Floats]:
     origin = middle(Z, if_far=True)
     if not origin.any():
         return Z, Q
-    moved, queries = (centre(rows.astype(np.float64), origin) for rows in (Z, Q))
-    return moved, queries
+    return centre(Z.astype(np.float64), origin), centre(Q.astype(np.float64), origin)
 
 
 def _bound_rounding(Z: Floats, squared_norms: Any, squared: Any) -> Any:
     """Bound by how much squared distances from a product differ from rounded exact ones."""
-    by_product = (
-        _PRODUCT_ROUNDING
-        * (Z.shape[1] + _MORE_ROUNDINGS)
-        * np.finfo(np.float64).eps
-        * squared_norms
-    )
-    return by_product + _DISTANCE_ROUNDING * np.finfo(Z.dtype).eps * squared
+    of_product = _PRODUCT_ROUNDING * (Z.shape[1] + _MORE_ROUNDINGS) * np.finfo(np.float64).eps
+    return of_product * squared_norms + _DISTANCE_ROUNDING * np.finfo(Z.dtype).eps * squared
 
 
 # ---- Rows of cells, coded in one byte a number
 
 
 class CellCodes(NamedTuple):
-    """n rows of c cells, coded in one byte a number.
+    """n rows of c cells, coded in one byte a number, less the cell's centre and in its unit."""
 
-    ``order`` numbers the rows, those of the first cell first; cell i has positions ``starts[i]`` to
-    ``starts[i + 1]``. A cell's rows are stored less its centre, one of ``centers`` (c, q), in its
-    unit: the largest difference, in any column, of its rows from the centre. ``errors`` (c,) are
-    the largest distances of rows from what their codes, times ``steps`` (c, q), stand for,
-    ``radii`` those of the latter from the centre, and ``lengths`` (n,) all of these squared. The
-    codes (n q,) of a tile follow one another, column by column.
-    """
-
-    order: Ints
-    starts: Ints
-    centers: Doubles
-    units: Doubles
-    steps: Any
-    errors: Doubles
-    radii: Doubles
-    lengths: Any
-    codes: Any
+    order: Ints  # row numbers, those of the first cell first
+    starts: Ints  # cell i has positions starts[i] to starts[i + 1]
+    centers: Doubles  # (c, q)
+    units: Doubles  # largest difference, in any column, of a cell's rows from its centre
+    steps: Any  # (c, q): codes times these are what they stand for
+    errors: Doubles  # largest distance of a cell's rows from what their codes stand for
+    radii: Doubles  # largest distance of the latter from the centre
+    lengths: Any  # (n,), all of these distances squared
+    codes: Any  # (n q,): those of a tile follow one another, column by column
 
 
 def encode_cells(Z: Floats, cell: Ints, centers: Doubles) -> CellCodes:
@@ -324,11 +296,10 @@ def encode_cells(Z: Floats, cell: Ints, centers: Doubles) -> CellCodes:
     steps = np.empty((n_cells, q), dtype=np.float32)
     lengths = np.empty(len(Z), dtype=np.float32)
     codes = np.empty(Z.size, dtype=np.int8)
-    found = CellCodes(order, starts, centers, units, steps, errors, radii, lengths, codes)
-
+    found = order, starts, centers, units, steps, errors, radii, lengths, codes
     Z = readonly_view(Z)
-    run_in_blocks(lambda some: _encode(some.start, some.stop, Z, *found), n_cells, _CELLS)
-    return found
+    run_in_blocks(lambda some: _encode(some.start, some.stop, Z, found), n_cells, _CELLS)
+    return CellCodes(*found)
 
 
 def scan_cells(cells: CellCodes, Z: Floats, Q: Floats, probes: Ints, k: int) -> Ints:
@@ -338,12 +309,9 @@ def scan_cells(cells: CellCodes, Z: Floats, Q: Floats, probes: Ints, k: int) -> 
     with the same cells should follow one another. Of equally far rows the first comes first.
     """
     rows = np.full((len(Q), k), -1)
-    Z, Q = readonly_view(Z), readonly_view(Q)
-    run_in_blocks(
-        lambda some: _scan(*cells, Z, Q[some], probes[some], rows[some]),
-        len(Q),
-        max(_CODE_QUERIES, len(Q) // _CODE_PARTS),
-    )
+    Z, Q, fields = readonly_view(Z), readonly_view(Q), tuple(cells)
+    size = max(_CODE_QUERIES, len(Q) // _CODE_PARTS)
+    run_in_blocks(lambda some: _scan(fields, Z, Q[some], probes[some], rows[some]), len(Q), size)
     return rows
 
 
@@ -355,21 +323,9 @@ def readonly_view(array: Any) -> Any:
 
 
 @compiled(fastmath=REORDER)
-def _encode(
-    first: int,
-    last: int,
-    Z: Any,
-    order: Any,
-    starts: Any,
-    centers: Any,
-    units: Any,
-    steps: Any,
-    errors: Any,
-    radii: Any,
-    lengths: Any,
-    codes: Any,
-) -> None:
-    """Write the codes of cells ``first`` to ``last``."""
+def _encode(first: int, last: int, Z: Any, cells: Any) -> None:
+    """Write the codes of cells ``first`` to ``last``, given the fields of :class:`CellCodes`."""
+    order, starts, centers, units, steps, errors, radii, lengths, codes = cells
     q = Z.shape[1]
     largest = np.empty(q)
     for cell in range(first, last):
@@ -460,22 +416,9 @@ def _kth_smallest(smallest: Any, value: float) -> Any:
 
 
 @compiled(fastmath=REORDER)
-def _scan(
-    order: Any,
-    starts: Any,
-    centers: Any,
-    units: Any,
-    steps: Any,
-    errors: Any,
-    radii: Any,
-    lengths: Any,
-    codes: Any,
-    Z: Any,
-    Q: Any,
-    probes: Any,
-    rows: Any,
-) -> None:
+def _scan(cells: Any, Z: Any, Q: Any, probes: Any, rows: Any) -> None:
     """Write the nearest rows of the cells in ``probes`` for each query."""
+    order, starts, centers, units, steps, errors, radii, lengths, codes = cells
     q, k = Q.shape[1], rows.shape[1]
     estimates = np.empty(_TILE, dtype=np.float32)
     factors = np.empty(q, dtype=np.float32)
@@ -553,11 +496,9 @@ def assign_to_means(Z: Floats, origin: Floats, means: Floats) -> Ints:
     """
     sides = np.column_stack([means, squared_lengths(means) / -2]).astype(Z.dtype).T
     found = np.empty(len(Z), dtype=np.int64)
-
     some_rows = rows_per_block(_PRODUCTS * Z.itemsize * len(means))
 
     def assign_block(part: slice) -> None:
-        """Write the nearest means of some rows."""
         near = centre(Z[part], origin)
         near = np.column_stack([near, np.ones(len(near), dtype=Z.dtype)])
         for some in split_range(len(near), some_rows):
@@ -568,24 +509,18 @@ def assign_to_means(Z: Floats, origin: Floats, means: Floats) -> Ints:
 
 
 @compiled(fastmath=REORDER)
-def squared_from_means(columns: Any, query: Any, squared: Any) -> None:
-    """Write squared distances of a query from means, which are the columns of ``columns``."""
-    squared[:] = 0.0
-    for c in range(len(query)):
-        column, wanted = columns[c], query[c]
-        for i in range(len(squared)):
-            difference = wanted - column[i]
-            squared[i] += difference * difference
-
-
-@compiled(fastmath=REORDER)
 def find_nearest_means(columns: Any, Q: Any, nearest: Any) -> None:
-    """Write the numbers of the means nearest to each query, the nearest first, to ``nearest``."""
+    """Write the numbers of the means, which are columns, nearest to each query, nearest first."""
     last = nearest.shape[1] - 1
     squared = np.empty(columns.shape[1], dtype=columns.dtype)
     best = np.empty(last + 1, dtype=columns.dtype)
     for i in range(len(Q)):
-        squared_from_means(columns, Q[i], squared)
+        squared[:] = 0.0
+        for c in range(columns.shape[0]):
+            column, wanted = columns[c], Q[i, c]
+            for mean in range(len(squared)):
+                difference = wanted - column[mean]
+                squared[mean] += difference * difference
         best[:] = np.inf
         for mean in range(len(squared)):
             if squared[mean] < best[last] or mean <= last:
@@ -722,7 +657,7 @@ def find_nearest_by_cells(cells: CellIndex, Z: Floats, Q: Floats, k: int) -> tup
 @one_blas_thread()
 def find_nearest_others(
     X: Any, k: int, *, search: SearchMode = "auto", random_state: Any = None
-) -> NDArray[np.integer]:
+) -> Integers:
     """Row numbers (n, k) of the k nearest others of every row of X, which is not far from zero.
 
     ``"auto"`` is exact below 50 000 rows, and sparse rows are compared with all in any case; the
@@ -736,22 +671,17 @@ def find_nearest_others(
     if wanted and not is_sparse(X):
         cells = CellIndex(X, _SHARE_FOUND, check_random_state(random_state))
         if cells.n_probes(k + 1) <= _FEW_CELLS * cells.n_cells:
-            return _find_others_by_cells(cells, X, k)
+            found = np.empty((n, k), dtype=np.int64)
+            for part in split_range(n, _CELL_QUERIES):
+                some = cells.codes.order[part]
+                rows = cells.propose(X[some], k + 1)
+                short = np.flatnonzero(rows[:, -1] < 0)
+                if len(short):
+                    rows[short] = find_nearest(X, X[some[short]], k + 1)[1]
+                found[some] = rows[mark_others(rows, some)].reshape(-1, k)
+            return found
     index = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(X)
     # Where cores are busy, threads wait for each other longer than a search of few rows takes.
     alone = one_thread() if n <= _ONE_THREAD_ROWS else nullcontext()
     with alone, config_context(working_memory=SEARCH_MEMORY):
         return np.asarray(index.kneighbors(return_distance=False))
-
-
-def _find_others_by_cells(cells: CellIndex, X: Floats, k: int) -> Ints:
-    """Numbers (n, k) of each row's nearest others by approximate search, block by block."""
-    found = np.empty((len(X), k), dtype=np.int64)
-    for part in split_range(len(X), _CELL_QUERIES):
-        some = cells.codes.order[part]
-        rows = cells.propose(X[some], k + 1)
-        short = np.flatnonzero(rows[:, -1] < 0)
-        if len(short):
-            rows[short] = find_nearest(X, X[some[short]], k + 1)[1]
-        found[some] = rows[mark_others(rows, some)].reshape(-1, k)
-    return found

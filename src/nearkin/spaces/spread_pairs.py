@@ -127,11 +127,8 @@ def spread_pairs(
     per_pair = check_count(per_pair, "per_pair", least=0)
     X = check_input(X, accept_sparse="csr")
     A = neighbor_graph(X, n_neighbors, weight="heat", search=search, random_state=random_state)
-    warn_of_units(
-        None,
-        X,
-        "Neighbours are Euclidean: divide columns first, as scikit-learn's RobustScaler does.",
-    )
+    remedy = "Neighbours are Euclidean: divide columns first, as scikit-learn's RobustScaler does."
+    warn_of_units(None, X, remedy)
     n = A.shape[0]
     pairs.check_rows(n)
     Z = _signed_weights(pairs)
@@ -180,12 +177,11 @@ def influence(A: sp.csr_array, points: Ints, reach: float, n_kept: int) -> sp.cs
     finest = _TOLERANCE * (1 - reach)
     most_steps = max(_LEAST_STEPS, _STEPS // max(1, len(points)))
 
+    graph = step.indptr, step.indices, step.data, root
+    limits = 1 - reach, finest, most_steps
+
     def follow_block(part: slice) -> None:
-        """Write the influence of some points."""
-        graph = (step.indptr, step.indices, step.data, root)
-        _propagate_influence(
-            points[part], *graph, 1 - reach, finest, most_steps, rows[part], values[part]
-        )
+        _propagate_influence(points[part], graph, *limits, rows[part], values[part])
 
     run_in_blocks(follow_block, len(points), _BLOCK)
     ends = np.arange(0, rows.size + 1, n_kept)
@@ -197,18 +193,10 @@ def influence(A: sp.csr_array, points: Ints, reach: float, n_kept: int) -> sp.cs
 
 @compiled()
 def _propagate_influence(
-    points: Any,
-    starts: Any,
-    neighbors: Any,
-    weights: Any,
-    root: Any,
-    stays: float,
-    finest: float,
-    most_steps: int,
-    rows: Any,
-    values: Any,
+    points: Any, graph: Any, stays: float, finest: float, most_steps: int, rows: Any, values: Any
 ) -> None:
     """Write the largest influences of each point to ``values``, and where they are to ``rows``."""
+    starts, neighbors, weights, root = graph
     n = len(root)
     waiting, arrived = np.zeros(n), np.zeros(n)
     queued, is_reached = np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
