@@ -1,6 +1,6 @@
 """What each part of matching is worth: F1 without it, told the same answers as the whole.
 
-Parts are put out of action from outside. The questions are those that the whole asks in the first
+Parts are put out of action from outside. The questions are those that the whole asks in the same
 draw, so that what differs is what is made of the answers, and not what is asked.
 """
 
@@ -51,17 +51,13 @@ def _planned_without(part: str) -> Callable[..., Any]:
 
 # What takes the place of what.
 PARTS: dict[str, tuple[Any, str, Any]] = {
-    "search beyond full neighbourhoods": (model, "search_beyond", _no_pairs),
     "pairs within likely groups": (model, "pairs_within_groups", _no_pairs),
     "rare values and words": (blocking, "find_value_keys", _none),
-    "swapped cells": (comparisons, "find_swappable", _none),
     "letters": (comparisons, "_planned", _planned_without("letters")),
     "edits": (comparisons, "_planned", _planned_without("edits")),
     "trigrams": (comparisons, "_planned", _planned_without("grams")),
     "words": (comparisons, "_planned", _planned_without("words")),
     "rarity": (comparisons._PARTS, "rarity", _nothing_shared),
-    "bends of similarities": (model, "_BENDS", ()),
-    "what is known without answers": (model, "_REMEMBERED", 0),
     "random pairs": (matcher, "_AT_RANDOM", 1),
     "columns of sources set aside": (model, "_sources", _none),
     "one column of few believed": (model, "_FEW_COLUMNS", 0),

@@ -24,7 +24,7 @@ from benchmarks.resume import Job, complete
 
 FOLDER = Path(__file__).parent
 RAW = FOLDER / "results.jsonl"
-MOST_DRAWS = 5
+MOST_DRAWS, MOST_ABLATED = 5, 3
 SIZES = (10_000, 100_000, 1_000_000)
 # Records of the largest groups.
 LARGEST = (4, 50)
@@ -39,7 +39,7 @@ def run(draws: int) -> None:
     complete(RAW, matched(min(draws, MOST_DRAWS)), "records")
     complete(RAW, compared(), "rivals")
     complete(RAW, growth(), "growth")
-    complete(RAW, ablated(), "ablation")
+    complete(RAW, ablated(min(draws, MOST_ABLATED)), "ablation")
 
 
 def growth() -> Iterator[Job]:
@@ -68,10 +68,13 @@ def compared() -> Iterator[Job]:
         yield Job(cell, rivals.measured, (name, data, protocol, n, 0))
 
 
-def ablated() -> Iterator[Job]:
+def ablated(draws: int) -> Iterator[Job]:
     """What is found without each part, table by table."""
-    for data, name in product(ablation.TABLES, (ablation.WHOLE, *ablation.PARTS)):
-        yield Job({"without": name, "data": data, "seed": 0}, ablation.measured, (name, data, 0))
+    for seed, data, name in product(
+        range(draws), ablation.TABLES, (ablation.WHOLE, *ablation.PARTS)
+    ):
+        names = {"without": name, "data": data, "seed": seed}
+        yield Job(names, ablation.measured, (name, data, seed))
 
 
 def _grown(size: int, largest: int) -> list[dict[str, Any]]:
