@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,6 +18,7 @@ from nearkin._types import Doubles, Floats, Ints, Mask
 from nearkin.errors import InputError
 from nearkin.learners.base import stored_learner
 from nearkin.learners.fit_steps import Coordinates, Learned, Taught, to_host_float64
+from nearkin.learners.parameters import UsualParameters, with_parameters
 from nearkin.learners.teachable import KEPT, Columns, LinearInSpaceMixin, LinearSpace, map_by_metric
 from nearkin.pairs.supervision import Evidence, draw_example_pairs
 from nearkin.storage.schema import dict_of, floats, maybe, real
@@ -75,7 +76,8 @@ def weigh_columns(squared: Floats, same: Mask, counts: Floats, pull: float) -> t
 
 
 @stored_learner(weights_=floats("_"), group_weights_=maybe(dict_of(real)), **KEPT)
-class ColumnWeights(LinearInSpaceMixin, BaseEstimator):
+@with_parameters
+class ColumnWeights(LinearInSpaceMixin, UsualParameters, BaseEstimator):
     """Learn a weight for each column, which shows how much the column matters.
 
     Few pairs can tell a handful of columns that matter from many that do not, where other linear
@@ -132,27 +134,12 @@ class ColumnWeights(LinearInSpaceMixin, BaseEstimator):
     0
     """
 
-    def __init__(
-        self,
-        *,
-        groups: Sequence[Any] | None = None,
-        pull: float = 0.02,
-        n_components: int | None = None,
-        scale: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.groups = groups
-        self.pull = pull
-        self.n_components = n_components
-        self.scale = scale
-        self.random_state = random_state
+    groups: Sequence[Any] | None = None
+    pull: float = 0.02
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "groups": ["array-like", None],
         "pull": [Interval(Real, 0, None, closed="neither")],
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
-        "scale": ["boolean"],
-        "random_state": ["random_state"],
     }
 
     kernel: ClassVar[None] = None  # columns alone have weights

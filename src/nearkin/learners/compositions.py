@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import field, replace
 from functools import cached_property
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -26,6 +26,7 @@ from nearkin.errors import InputError, InputTypeError, raise_input_errors
 from nearkin.learners.base import MetricMixin, replace_state, stored_learner, stored_metric
 from nearkin.learners.explain import TaughtPart
 from nearkin.learners.fit_steps import call_once
+from nearkin.learners.parameters import with_parameters
 from nearkin.messages import collect_notices, hand_on, mute_categories, notice
 from nearkin.pairs.answers import Answers
 from nearkin.pairs.closure import draw_links
@@ -133,6 +134,7 @@ def _takes_gaps(part: Any) -> bool:
 
 
 @stored_metric(steps_=list_of(estimator))
+@with_parameters
 class Chain(MetricMixin, BaseEstimator):
     """Fit learners one after the other, each to the output of the one before.
 
@@ -171,8 +173,7 @@ class Chain(MetricMixin, BaseEstimator):
     True
     """
 
-    def __init__(self, steps: Sequence[Any]) -> None:
-        self.steps = steps
+    steps: Sequence[Any] = field(kw_only=False)
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"steps": [list, tuple]}
 
@@ -338,6 +339,7 @@ class Chain(MetricMixin, BaseEstimator):
 
 
 @stored_metric(learners_=list_of(estimator), factors_=floats("l"), axes_=floats("q p"))
+@with_parameters
 class Blend(MetricMixin, BaseEstimator):
     r"""Combine several learners by a weighted mean of their squared distances.
 
@@ -393,18 +395,10 @@ class Blend(MetricMixin, BaseEstimator):
     True
     """
 
-    def __init__(
-        self,
-        learners: Sequence[Any],
-        *,
-        weights: ArrayLike | None = None,
-        n_components: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.learners = learners
-        self.weights = weights
-        self.n_components = n_components
-        self.random_state = random_state
+    learners: Sequence[Any] = field(kw_only=False)
+    weights: ArrayLike | None = None
+    n_components: int | None = None
+    random_state: Any = None
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "learners": [list, tuple],
@@ -519,6 +513,7 @@ class FidelityWarning(UserWarning):
 
 
 @stored_learner(fidelity_=real)
+@with_parameters
 class Distilled(MetricMixin, BaseEstimator):
     r"""Imitate a learner by one map through landmarks, which is fast to serve.
 
@@ -576,18 +571,10 @@ class Distilled(MetricMixin, BaseEstimator):
 
     _sparse: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        learner: Any = None,
-        *,
-        n_landmarks: int = 300,
-        min_fidelity: float = 0.9,
-        random_state: Any = None,
-    ) -> None:
-        self.learner = learner
-        self.n_landmarks = n_landmarks
-        self.min_fidelity = min_fidelity
-        self.random_state = random_state
+    learner: Any = field(default=None, kw_only=False)
+    n_landmarks: int = 300
+    min_fidelity: float = 0.9
+    random_state: Any = None
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_landmarks": [Interval(Integral, 1, None, closed="left")],

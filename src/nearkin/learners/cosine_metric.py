@@ -6,7 +6,6 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.base import BaseEstimator
@@ -15,9 +14,9 @@ from sklearn.utils._param_validation import Interval
 from nearkin._types import Floats, Ints, Mask
 from nearkin.learners.base import stored_learner
 from nearkin.learners.fit_steps import Coordinates, Learned, Taught, to_host_float64
-from nearkin.learners.teachable import KEPT, SPACE_CONSTRAINTS, LinearInSpaceMixin, map_by_metric
+from nearkin.learners.parameters import with_parameters
+from nearkin.learners.teachable import KEPT, LinearInKernelMixin, map_by_metric
 from nearkin.pairs.supervision import draw_example_pairs
-from nearkin.spaces.kernels import KernelFunction
 
 # The log-odds of being the same are so many times the cosine at the start. Chosen by hand.
 _USUAL_SLOPE = 4.0
@@ -117,7 +116,8 @@ def cosine_matrix(
 
 
 @stored_learner(**KEPT)
-class CosineMetric(LinearInSpaceMixin, BaseEstimator):
+@with_parameters
+class CosineMetric(LinearInKernelMixin, BaseEstimator):
     """Learn a linear map under which cosine similarity tells same from different.
 
     Only the directions of rows matter, as seen from their mean. The map starts as the identity and
@@ -181,41 +181,10 @@ class CosineMetric(LinearInSpaceMixin, BaseEstimator):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        pull: float = 100.0,
-        wrong: float = 0.15,
-        kernel: str | KernelFunction | None = None,
-        n_landmarks: int | None = None,
-        landmarks: str | ArrayLike = "random",
-        gamma: str | float = "mean",
-        degree: float = 3,
-        coef0: float = 1,
-        rank_tol: float | None = None,
-        n_components: int | None = None,
-        n_neighbors: int = 5,
-        extension: str = "local",
-        scale: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.pull = pull
-        self.wrong = wrong
-        self.kernel = kernel
-        self.n_landmarks = n_landmarks
-        self.landmarks = landmarks
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.rank_tol = rank_tol
-        self.n_components = n_components
-        self.n_neighbors = n_neighbors
-        self.extension = extension
-        self.scale = scale
-        self.random_state = random_state
+    pull: float = 100.0
+    wrong: float = 0.15
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **SPACE_CONSTRAINTS,
         "pull": [Interval(Real, 0, None, closed="neither")],
         "wrong": [Interval(Real, 0, 0.5, closed="left")],
     }

@@ -8,11 +8,13 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from nearkin.learners.base import MetricMixin, stored_learner
+from nearkin.learners.parameters import with_parameters
 from nearkin.pairs.supervision import Evidence
 from nearkin.spaces.maps import Identity
 
 
 @stored_learner()
+@with_parameters
 class Euclidean(MetricMixin, BaseEstimator):
     """The Euclidean distance, with a threshold from pairs.
 
@@ -50,9 +52,8 @@ class Euclidean(MetricMixin, BaseEstimator):
     _takes_triplets: ClassVar[bool] = True
     _takes_graded: ClassVar[bool] = True
 
-    def __init__(self, *, scale: bool = False, random_state: Any = None) -> None:
-        self.scale = scale
-        self.random_state = random_state
+    scale: bool = False
+    random_state: Any = None
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "scale": ["boolean"],

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from nearkin._types import Floats, Integers
 from nearkin.errors import InputError, InputTypeError
 from nearkin.learners.base import MetricMixin, gather_read_once, replace_state, stored_learner
+from nearkin.learners.parameters import UsualParameters, with_parameters
 from nearkin.pairs.closure import find_chunklets, spread_labels
 from nearkin.pairs.labels import name_classes
 from nearkin.pairs.pairs import Pairs
@@ -87,7 +88,8 @@ def infer_classes(evidence: Evidence) -> tuple[Integers, Integers]:
     _classes=ints("k", below="c"),
     _metric_at_each_row=truth,
 )
-class Generative(MetricMixin, BaseEstimator):
+@with_parameters
+class Generative(MetricMixin, UsualParameters, BaseEstimator):
     r"""A linear metric from Gaussian models of the classes, in closed form.
 
     At every row there is a metric under which the nearest neighbours' vote is least biased, given
@@ -179,28 +181,12 @@ class Generative(MetricMixin, BaseEstimator):
     _array_api: ClassVar[bool] = True
     _remote: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        *,
-        combine: str = "uniform",
-        covariance: str = "shrunk",
-        regularization: str | float = "auto",
-        interpolation: float | None = None,
-        n_iter: int = 20,
-        n_neighbors: int = 5,
-        n_components: int | None = None,
-        scale: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.combine = combine
-        self.covariance = covariance
-        self.regularization = regularization
-        self.interpolation = interpolation
-        self.n_iter = n_iter
-        self.n_neighbors = n_neighbors
-        self.n_components = n_components
-        self.scale = scale
-        self.random_state = random_state
+    combine: str = "uniform"
+    covariance: str = "shrunk"
+    regularization: str | float = "auto"
+    interpolation: float | None = None
+    n_iter: int = 20
+    n_neighbors: int = 5
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "combine": [StrOptions({"uniform", "gmm", "kde", "local"})],
@@ -209,9 +195,6 @@ class Generative(MetricMixin, BaseEstimator):
         "interpolation": [Interval(Real, 0, 1, closed="both"), None],
         "n_iter": [Interval(Integral, 1, None, closed="left")],
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
-        "scale": ["boolean"],
-        "random_state": ["random_state"],
     }
 
     @replace_state

@@ -6,7 +6,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -14,6 +14,7 @@ from nearkin._types import Floats, Mask
 from nearkin.errors import InputError
 from nearkin.learners.base import MetricMixin, stored_learner
 from nearkin.learners.fit_steps import call_once
+from nearkin.learners.parameters import KernelParameters, with_parameters
 from nearkin.messages import notice
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import Evidence, draw_example_pairs
@@ -39,7 +40,6 @@ from nearkin.solvers.logdet import (
 from nearkin.solvers.stress import all_squared_distances
 from nearkin.spaces.bent_functions import find_bent_functions
 from nearkin.spaces.feature_space import (
-    PARAMETER_CONSTRAINTS,
     Extension,
     KernelExpansion,
     LocalExtension,
@@ -246,7 +246,8 @@ def _precision(
     n_iter_=whole,
     embedding_=floats("n q"),
 )
-class GeometryAware(MetricMixin, BaseEstimator):
+@with_parameters
+class GeometryAware(MetricMixin, KernelParameters, BaseEstimator):
     """Metric that follows the shape of the data, using unlabelled rows as well.
 
     A graph joins near rows. Functions that are smooth on it are the coordinates: along the data,
@@ -366,69 +367,26 @@ class GeometryAware(MetricMixin, BaseEstimator):
     _takes_graded: ClassVar[bool] = True
     _order: ClassVar[str | None] = "C"  # of frames too: the last digits of sums would depend on it
 
-    def __init__(
-        self,
-        *,
-        family: str = "spectral",
-        n_vectors: int = 20,
-        coordinates: str = "laplacian",
-        graph_neighbors: int = 10,
-        radius: float | None = None,
-        metric: Metric = "euclidean",
-        edge_weight: Weight = "heat",
-        mutual: bool = False,
-        search: SearchMode = "auto",
-        normalized: bool = False,
-        diffusion: float = 0.1,
-        slack: float = 0.5,
-        bounds: tuple[float, float] | None = None,
-        n_iter: int = 20,
-        tol: float = 1e-3,
-        stop: str = "converged",
-        beyond: float = 1.0,
-        kernel: str | KernelFunction = "rbf",
-        gamma: str | float = "mean",
-        degree: float = 3,
-        coef0: float = 1,
-        n_landmarks: int | None = None,
-        landmarks: str | ArrayLike = "random",
-        rank_tol: float | None = None,
-        n_components: int | None = None,
-        n_neighbors: int = 5,
-        scale: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.family = family
-        self.n_vectors = n_vectors
-        self.coordinates = coordinates
-        self.graph_neighbors = graph_neighbors
-        self.radius = radius
-        self.metric = metric
-        self.edge_weight = edge_weight
-        self.mutual = mutual
-        self.search = search
-        self.normalized = normalized
-        self.diffusion = diffusion
-        self.slack = slack
-        self.bounds = bounds
-        self.n_iter = n_iter
-        self.tol = tol
-        self.stop = stop
-        self.beyond = beyond
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.n_landmarks = n_landmarks
-        self.landmarks = landmarks
-        self.rank_tol = rank_tol
-        self.n_components = n_components
-        self.n_neighbors = n_neighbors
-        self.scale = scale
-        self.random_state = random_state
+    family: str = "spectral"
+    n_vectors: int = 20
+    coordinates: str = "laplacian"
+    graph_neighbors: int = 10
+    radius: float | None = None
+    metric: Metric = "euclidean"
+    edge_weight: Weight = "heat"
+    mutual: bool = False
+    search: SearchMode = "auto"
+    normalized: bool = False
+    diffusion: float = 0.1
+    slack: float = 0.5
+    bounds: tuple[float, float] | None = None
+    n_iter: int = 20
+    tol: float = 1e-3
+    stop: str = "converged"
+    beyond: float = 1.0
+    kernel: str | KernelFunction = "rbf"
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **{name: rule for name, rule in PARAMETER_CONSTRAINTS.items() if name != "extension"},
         **BOUNDS_CONSTRAINTS,
         "family": [StrOptions({"spectral", "data_dependent", "rbf"})],
         # A graph needs rows, not kernel values.

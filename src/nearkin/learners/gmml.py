@@ -8,7 +8,7 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.linalg import eigvalsh
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval
@@ -16,10 +16,10 @@ from sklearn.utils._param_validation import Interval
 from nearkin._types import Floats
 from nearkin.learners.base import stored_learner
 from nearkin.learners.fit_steps import Coordinates, Learned, Taught
+from nearkin.learners.parameters import with_parameters
 from nearkin.learners.teachable import (
     KEPT,
-    SPACE_CONSTRAINTS,
-    LinearInSpaceMixin,
+    LinearInKernelMixin,
     LinearSpace,
     map_by_metric,
     shrink_to_identity,
@@ -27,7 +27,6 @@ from nearkin.learners.teachable import (
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import Evidence
 from nearkin.rows.distances import class_sums, within_scatters
-from nearkin.spaces.kernels import KernelFunction
 
 
 def geometric_mean_objective(A: Floats, S: Floats, D: Floats, balance: float = 0.5) -> float:
@@ -124,7 +123,8 @@ def label_scatter(
 
 
 @stored_learner(**KEPT)
-class GMML(LinearInSpaceMixin, BaseEstimator):
+@with_parameters
+class GMML(LinearInKernelMixin, BaseEstimator):
     """Geometric mean metric learning, a linear metric in closed form.
 
     Must-linked rows ask for the inverse of their spread as a metric, cannot-linked rows for their
@@ -194,41 +194,10 @@ class GMML(LinearInSpaceMixin, BaseEstimator):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        balance: float = 0.5,
-        prior_pairs: float = 1,
-        kernel: str | KernelFunction | None = None,
-        n_landmarks: int | None = None,
-        landmarks: str | ArrayLike = "random",
-        gamma: str | float = "mean",
-        degree: float = 3,
-        coef0: float = 1,
-        rank_tol: float | None = None,
-        n_components: int | None = None,
-        n_neighbors: int = 5,
-        extension: str = "local",
-        scale: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.balance = balance
-        self.prior_pairs = prior_pairs
-        self.kernel = kernel
-        self.n_landmarks = n_landmarks
-        self.landmarks = landmarks
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.rank_tol = rank_tol
-        self.n_components = n_components
-        self.n_neighbors = n_neighbors
-        self.extension = extension
-        self.scale = scale
-        self.random_state = random_state
+    balance: float = 0.5
+    prior_pairs: float = 1
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **SPACE_CONSTRAINTS,
         "balance": [Interval(Real, 0, 1, closed="both")],
         "prior_pairs": [Interval(Real, 0, None, closed="neither")],
     }

@@ -15,11 +15,11 @@ from nearkin._types import Floats
 from nearkin.errors import InputError, raise_input_errors
 from nearkin.learners.base import stored_learner
 from nearkin.learners.fit_steps import Coordinates, Learned, Taught, call_once, to_host_float64
+from nearkin.learners.parameters import with_parameters
 from nearkin.learners.teachable import (
     KEPT,
-    SPACE_CONSTRAINTS,
     Columns,
-    LinearInSpaceMixin,
+    LinearInKernelMixin,
     LinearSpace,
     map_by_metric,
     shrink_to_identity,
@@ -37,7 +37,6 @@ from nearkin.solvers.logdet import (
     project,
     warn_unless_converged,
 )
-from nearkin.spaces.kernels import KernelFunction
 from nearkin.storage.schema import numbers, real, tuple_of, whole
 
 # A given prior may be so far from symmetric by rounding, as a share of its largest entry; and
@@ -79,7 +78,8 @@ def _check_prior(prior: ArrayLike, d: int) -> Floats:
 
 
 @stored_learner(**KEPT, bounds_=tuple_of(real, real), objective_=numbers("_"), n_iter_=whole)
-class ITML(LinearInSpaceMixin, BaseEstimator):
+@with_parameters
+class ITML(LinearInKernelMixin, BaseEstimator):
     """Information-theoretic metric learning: the metric nearest to a prior under bounds on pairs.
 
     Must-linked rows are to lie at most one distance apart and cannot-linked ones at least
@@ -175,47 +175,13 @@ class ITML(LinearInSpaceMixin, BaseEstimator):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        slack: float = 0.5,
-        prior: str | ArrayLike = "identity",
-        bounds: tuple[float, float] | None = None,
-        max_iter: int = 1000,
-        tol: float = 1e-9,
-        kernel: str | KernelFunction | None = None,
-        n_landmarks: int | None = None,
-        landmarks: str | ArrayLike = "random",
-        gamma: str | float = "mean",
-        degree: float = 3,
-        coef0: float = 1,
-        rank_tol: float | None = None,
-        n_components: int | None = None,
-        n_neighbors: int = 5,
-        extension: str = "local",
-        scale: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.slack = slack
-        self.prior = prior
-        self.bounds = bounds
-        self.max_iter = max_iter
-        self.tol = tol
-        self.kernel = kernel
-        self.n_landmarks = n_landmarks
-        self.landmarks = landmarks
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.rank_tol = rank_tol
-        self.n_components = n_components
-        self.n_neighbors = n_neighbors
-        self.extension = extension
-        self.scale = scale
-        self.random_state = random_state
+    slack: float = 0.5
+    prior: str | ArrayLike = "identity"
+    bounds: tuple[float, float] | None = None
+    max_iter: int = 1000
+    tol: float = 1e-9
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **SPACE_CONSTRAINTS,
         **BOUNDS_CONSTRAINTS,
         "prior": [StrOptions({"identity", "covariance"}), "array-like"],
         "max_iter": [Interval(Integral, 1, None, closed="left")],

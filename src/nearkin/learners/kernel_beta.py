@@ -7,26 +7,23 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from nearkin._types import Floats
 from nearkin.errors import InputError
 from nearkin.learners.base import stored_learner
 from nearkin.learners.fit_steps import Coordinates, Learned, Taught
+from nearkin.learners.parameters import KernelParameters, KernelRowsMixin, with_parameters
 from nearkin.learners.teachable import TeachableMixin
 from nearkin.pairs.supervision import Evidence, Spread, measure_label_spread, measure_spread
 from nearkin.rows import backends
 from nearkin.spaces.feature_space import (
-    PARAMETER_CONSTRAINTS,
     Extension,
     FeatureSpace,
     LocalExtension,
-    check_rows_for_kernel,
     find_feature_space,
-    set_kernel_tags,
 )
 from nearkin.spaces.kernels import Kernel, KernelFunction, Rows
 from nearkin.spaces.landmarks import KernelLandmarks
@@ -139,7 +136,8 @@ class Weighted:
     gamma_=positive,
     rank_tol_=real,
 )
-class KernelBeta(TeachableMixin, BaseEstimator):
+@with_parameters
+class KernelBeta(KernelRowsMixin, TeachableMixin, KernelParameters, BaseEstimator):
     """Non-linear metric from pairs, in closed form.
 
     The eigenvectors of a kernel matrix are the directions of its feature space. KernelBeta gives
@@ -256,48 +254,17 @@ class KernelBeta(TeachableMixin, BaseEstimator):
     _array_api: ClassVar[bool] = True
     _remote: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        *,
-        n_landmarks: int | None = None,
-        landmarks: str | ArrayLike = "random",
-        kernel: str | KernelFunction = "rbf",
-        gamma: str | float = "mean",
-        degree: float = 3,
-        coef0: float = 1,
-        center: bool = True,
-        weighting: str = "calibrated",
-        prior_pairs: float = 6.0,
-        rank_tol: float | None = None,
-        n_components: int | None = None,
-        n_neighbors: int = 5,
-        extension: str = "local",
-        n_iter: int = 1,
-        scale: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.n_landmarks = n_landmarks
-        self.landmarks = landmarks
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.center = center
-        self.weighting = weighting
-        self.prior_pairs = prior_pairs
-        self.rank_tol = rank_tol
-        self.n_components = n_components
-        self.n_neighbors = n_neighbors
-        self.extension = extension
-        self.n_iter = n_iter
-        self.scale = scale
-        self.random_state = random_state
+    kernel: str | KernelFunction = "rbf"
+    center: bool = True
+    weighting: str = "calibrated"
+    prior_pairs: float = 6.0
+    extension: str = "local"
+    n_iter: int = 1
 
     _takes_triplets: ClassVar[bool] = True
     _takes_graded: ClassVar[bool] = True
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **PARAMETER_CONSTRAINTS,
         "center": ["boolean"],
         "weighting": [StrOptions(set(_RANK_TOL))],
         "prior_pairs": [Interval(Real, 0, None, closed="neither")],
@@ -387,10 +354,3 @@ class KernelBeta(TeachableMixin, BaseEstimator):
         return calibrated_weights(
             must, cannot, found.random_spread, found.eigenvalues, self.prior_pairs
         )
-
-    def _check_rows(self, X: Any, *, reset: bool = False) -> Rows:
-        """Return X checked as rows for the kernel."""
-        return check_rows_for_kernel(self, X, reset=reset)
-
-    def __sklearn_tags__(self) -> Tags:
-        return set_kernel_tags(super().__sklearn_tags__(), self.kernel)

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_array
 from nearkin._types import Floats
 from nearkin.errors import InputError, raise_input_errors
 from nearkin.learners.base import MetricMixin, stored_learner
+from nearkin.learners.parameters import UsualParameters, with_parameters
 from nearkin.messages import notice
 from nearkin.pairs.supervision import Evidence
 from nearkin.rows.sparse import axes_of_wide_rows
@@ -40,7 +41,8 @@ _MOST_ITERATIONS, _ITERATIONS_OF_FEW = 1000, 5
     objective_=numbers("_"),
     n_iter_=whole,
 )
-class LMNN(MetricMixin, BaseEstimator):
+@with_parameters
+class LMNN(MetricMixin, UsualParameters, BaseEstimator):
     r"""Large margin nearest neighbours: a linear metric for nearest-neighbour rules.
 
     The nearest rows of a row's own class are pulled near to it, and rows of other classes pushed
@@ -120,39 +122,20 @@ class LMNN(MetricMixin, BaseEstimator):
 
     _order: ClassVar[str | None] = "C"  # of frames too: the last digits of sums would depend on it
 
-    def __init__(
-        self,
-        *,
-        n_neighbors: int = 3,
-        push: float = 0.5,
-        n_passes: int = 2,
-        n_components: int | None = None,
-        init: str | ArrayLike = "pca",
-        max_iter: int | None = None,
-        tol: float = 1e-3,
-        scale: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.push = push
-        self.n_passes = n_passes
-        self.n_components = n_components
-        self.init = init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.scale = scale
-        self.random_state = random_state
+    n_neighbors: int = 3
+    push: float = 0.5
+    n_passes: int = 2
+    init: str | ArrayLike = "pca"
+    max_iter: int | None = None
+    tol: float = 1e-3
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "push": [Interval(Real, 0, 1, closed="neither")],
         "n_passes": [Interval(Integral, 1, None, closed="left")],
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "init": [StrOptions({"pca", "identity"}), "array-like"],
         "max_iter": [Interval(Integral, 1, None, closed="left"), None],
         "tol": [Interval(Real, 0, None, closed="left")],
-        "scale": ["boolean"],
-        "random_state": ["random_state"],
     }
 
     def _learn_from(self, X: Any, evidence: Evidence, rng: np.random.RandomState) -> None:

@@ -26,6 +26,7 @@ from nearkin.learners.compositions import Blend, Chain
 from nearkin.learners.explain import TaughtPart
 from nearkin.learners.fit_steps import keep_results
 from nearkin.learners.geometry_aware import FewRowsWarning
+from nearkin.learners.parameters import with_parameters
 from nearkin.learners.selection import (
     EUCLIDEAN,
     LEAST_PAIRS,
@@ -151,6 +152,7 @@ def _drawn(X: Any, evidence: Evidence, rng: np.random.RandomState) -> NDArray[np
     report_=a("SelectionReport"),
     suspects_=list_of(a("Suspect")),
 )
+@with_parameters
 class MetricLearner(MetricMixin, BaseEstimator):
     """Compare learners on held-out pairs, and blend the best of them into one metric.
 
@@ -287,32 +289,17 @@ class MetricLearner(MetricMixin, BaseEstimator):
     _remote: ClassVar[bool] = True
     _takes_answers: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        *,
-        time_budget: float = 10.0,
-        robust: bool = True,
-        scale: bool | Literal["auto"] = "auto",
-        spread: bool = False,
-        goal: Literal["groups", "search"] = "groups",
-        n_components: int | Literal["auto"] | None = "auto",
-        n_landmarks: int = 300,
-        groups: Sequence[Any] | None = None,
-        table: Any = None,
-        verbose: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.time_budget = time_budget
-        self.robust = robust
-        self.scale = scale
-        self.spread = spread
-        self.goal = goal
-        self.n_components = n_components
-        self.n_landmarks = n_landmarks
-        self.groups = groups
-        self.table = table
-        self.verbose = verbose
-        self.random_state = random_state
+    time_budget: float = 10.0
+    robust: bool = True
+    scale: bool | Literal["auto"] = "auto"
+    spread: bool = False
+    goal: Literal["groups", "search"] = "groups"
+    n_components: int | Literal["auto"] | None = "auto"
+    n_landmarks: int = 300
+    groups: Sequence[Any] | None = None
+    table: Any = None
+    verbose: bool = False
+    random_state: Any = None
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "time_budget": [Interval(Real, 0, None, closed="left")],

@@ -8,16 +8,16 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from nearkin._types import Floats
 from nearkin.errors import InputError
 from nearkin.learners.base import MetricMixin, stored_learner
+from nearkin.learners.parameters import KernelParameters, KernelRowsMixin, with_parameters
 from nearkin.messages import notice
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import Evidence, draw_example_pairs
@@ -34,11 +34,8 @@ from nearkin.solvers.stress import (
     relax_jointly,
 )
 from nearkin.spaces.feature_space import (
-    PARAMETER_CONSTRAINTS,
     LocalExtension,
-    check_rows_for_kernel,
     find_feature_space,
-    set_kernel_tags,
 )
 from nearkin.spaces.graph import average_equal_rows, deduplicate_pairs
 from nearkin.spaces.kernels import KernelFunction, Rows, resolve_gamma
@@ -187,7 +184,8 @@ def iterate_to_rest(learner: Any, relax: Callable[..., Relaxed]) -> Relaxed:
     gamma_=positive,
     beta_=maybe(floats("_")),
 )
-class KernelA(MetricMixin, BaseEstimator):
+@with_parameters
+class KernelA(KernelRowsMixin, MetricMixin, KernelParameters, BaseEstimator):
     """Non-linear metric that moves must-linked rows together and preserves neighbourhoods.
 
     Where :class:`KernelBeta` weighs the directions of feature space, KernelA moves each point in
@@ -276,47 +274,15 @@ class KernelA(MetricMixin, BaseEstimator):
     _takes_triplets: ClassVar[bool] = True
     _takes_graded: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        *,
-        regularization: float = 0.01,
-        window: float = 0.1,
-        n_iter: int | None = 2,
-        margin: float = 1.0,
-        learn_weights: bool = False,
-        window_neighbors: int | str | None = "auto",
-        n_landmarks: int | None = None,
-        landmarks: str | ArrayLike = "random",
-        kernel: str | KernelFunction = "rbf",
-        gamma: str | float = "mean",
-        degree: float = 3,
-        coef0: float = 1,
-        rank_tol: float | None = None,
-        n_components: int | None = None,
-        n_neighbors: int = 5,
-        scale: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.regularization = regularization
-        self.window = window
-        self.n_iter = n_iter
-        self.margin = margin
-        self.learn_weights = learn_weights
-        self.window_neighbors = window_neighbors
-        self.n_landmarks = n_landmarks
-        self.landmarks = landmarks
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.rank_tol = rank_tol
-        self.n_components = n_components
-        self.n_neighbors = n_neighbors
-        self.scale = scale
-        self.random_state = random_state
+    regularization: float = 0.01
+    window: float = 0.1
+    n_iter: int | None = 2
+    margin: float = 1.0
+    learn_weights: bool = False
+    window_neighbors: int | str | None = "auto"
+    kernel: str | KernelFunction = "rbf"
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **{name: rule for name, rule in PARAMETER_CONSTRAINTS.items() if name != "extension"},
         **WINDOW_CONSTRAINTS,
         "learn_weights": ["boolean"],
     }
@@ -359,13 +325,6 @@ class KernelA(MetricMixin, BaseEstimator):
         exact = len(space.rows) == X.shape[0]
         self._keep(learned, X, evidence, rng, self.embedding_ if exact else None)
 
-    def _check_rows(self, X: Any, *, reset: bool = False) -> Rows:
-        """Return X checked as rows for the kernel."""
-        return check_rows_for_kernel(self, X, reset=reset)
-
-    def __sklearn_tags__(self) -> Tags:
-        return set_kernel_tags(super().__sklearn_tags__(), self.kernel)
-
 
 @stored_learner(
     displacements_=floats("a d"),
@@ -376,6 +335,7 @@ class KernelA(MetricMixin, BaseEstimator):
     objective_=numbers("_"),
     n_iter_=whole,
 )
+@with_parameters
 class LLMA(MetricMixin, BaseEstimator):
     r"""Locally linear metric adaptation: a metric that bends input space.
 
@@ -458,26 +418,14 @@ class LLMA(MetricMixin, BaseEstimator):
 
     _takes_graded: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        *,
-        regularization: float = 0.1,
-        window: float = 0.1,
-        locality: float = 0.3,
-        n_iter: int | None = 20,
-        margin: float = 1.0,
-        window_neighbors: int | str | None = "auto",
-        scale: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.regularization = regularization
-        self.window = window
-        self.locality = locality
-        self.n_iter = n_iter
-        self.margin = margin
-        self.window_neighbors = window_neighbors
-        self.scale = scale
-        self.random_state = random_state
+    regularization: float = 0.1
+    window: float = 0.1
+    locality: float = 0.3
+    n_iter: int | None = 20
+    margin: float = 1.0
+    window_neighbors: int | str | None = "auto"
+    scale: bool = False
+    random_state: Any = None
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "locality": [Interval(Real, 0, None, closed="neither")],

@@ -6,7 +6,6 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.linalg import eigh
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval
@@ -14,15 +13,14 @@ from sklearn.utils._param_validation import Interval
 from nearkin._types import Floats
 from nearkin.learners.base import stored_learner
 from nearkin.learners.fit_steps import Coordinates, Learned, Taught, to_host_float64
+from nearkin.learners.parameters import with_parameters
 from nearkin.learners.teachable import (
     KEPT,
-    SPACE_CONSTRAINTS,
-    LinearInSpaceMixin,
+    LinearInKernelMixin,
     map_by_metric,
     shrink_to_identity,
 )
 from nearkin.pairs.supervision import draw_example_pairs
-from nearkin.spaces.kernels import KernelFunction
 
 # The share of variance that is within classes, where nothing is known: neither more nor less.
 _USUAL_SHARE = 0.5
@@ -56,7 +54,8 @@ def discriminant_metric(within: Floats, total: Floats) -> Floats:
 
 
 @stored_learner(**KEPT)
-class PLDA(LinearInSpaceMixin, BaseEstimator):
+@with_parameters
+class PLDA(LinearInKernelMixin, BaseEstimator):
     """Probabilistic linear discriminant analysis, a linear metric in closed form.
 
     Differences of must-linked rows tell how rows of one class vary; how all rows vary is seen
@@ -117,39 +116,9 @@ class PLDA(LinearInSpaceMixin, BaseEstimator):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        prior_pairs: float | None = None,
-        kernel: str | KernelFunction | None = None,
-        n_landmarks: int | None = None,
-        landmarks: str | ArrayLike = "random",
-        gamma: str | float = "mean",
-        degree: float = 3,
-        coef0: float = 1,
-        rank_tol: float | None = None,
-        n_components: int | None = None,
-        n_neighbors: int = 5,
-        extension: str = "local",
-        scale: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.prior_pairs = prior_pairs
-        self.kernel = kernel
-        self.n_landmarks = n_landmarks
-        self.landmarks = landmarks
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.rank_tol = rank_tol
-        self.n_components = n_components
-        self.n_neighbors = n_neighbors
-        self.extension = extension
-        self.scale = scale
-        self.random_state = random_state
+    prior_pairs: float | None = None
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **SPACE_CONSTRAINTS,
         "prior_pairs": [Interval(Real, 0, None, closed="neither"), None],
     }
 

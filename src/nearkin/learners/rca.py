@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from nearkin._types import Floats
 from nearkin.errors import InputError
 from nearkin.learners.base import MetricMixin, stored_learner
+from nearkin.learners.parameters import UsualParameters, with_parameters
 from nearkin.learners.teachable import find_axes, find_columns_along
 from nearkin.pairs.closure import find_chunklets
 from nearkin.pairs.supervision import Evidence
@@ -83,7 +84,8 @@ def whitening(covariance: Floats, shrinkage: float) -> Floats:
 
 
 @stored_learner(components_=floats("q d"), mean_=floats("d"), shrinkage_=real)
-class RCA(MetricMixin, BaseEstimator):
+@with_parameters
+class RCA(MetricMixin, UsualParameters, BaseEstimator):
     """Relevant component analysis, a linear metric from must-links.
 
     Rows joined by must-links form chunklets. The metric is the inverse of the covariance within
@@ -143,24 +145,10 @@ class RCA(MetricMixin, BaseEstimator):
     _remote: ClassVar[bool] = True
     _sparse: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        *,
-        shrinkage: str | float = "auto",
-        n_components: int | None = None,
-        scale: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.shrinkage = shrinkage
-        self.n_components = n_components
-        self.scale = scale
-        self.random_state = random_state
+    shrinkage: str | float = "auto"
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "shrinkage": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="both")],
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
-        "scale": ["boolean"],
-        "random_state": ["random_state"],
     }
 
     def _learn_from(self, X: Any, evidence: Evidence, rng: np.random.RandomState) -> None:

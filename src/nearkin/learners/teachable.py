@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import _fit_context, clone
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import check_random_state
 
 from nearkin._types import Doubles, Floats
 from nearkin.errors import InputError
@@ -23,6 +23,7 @@ from nearkin.learners.fit_steps import (
     learn_in_space,
     to_host_float64,
 )
+from nearkin.learners.parameters import KernelParameters, KernelRowsMixin, with_parameters
 from nearkin.messages import notice
 from nearkin.pairs.labels import number_classes
 from nearkin.pairs.pairs import Pairs
@@ -42,11 +43,9 @@ from nearkin.spaces.feature_space import (
     PARAMETER_CONSTRAINTS,
     Extension,
     FeatureSpace,
-    check_rows_for_kernel,
     find_feature_space,
-    set_kernel_tags,
 )
-from nearkin.spaces.kernels import Rows, unit_rows
+from nearkin.spaces.kernels import KernelFunction, Rows, unit_rows
 from nearkin.spaces.linalg import leading_components
 from nearkin.spaces.maps import (
     Affine,
@@ -240,11 +239,6 @@ KEPT: dict[str, Spec] = {
     "eigenvalues_": maybe(floats("_")),
     "gamma_": maybe(positive),
 }
-# What scikit-learn checks of the parameters that these learners share.
-SPACE_CONSTRAINTS: dict[str, list[Any]] = {
-    **PARAMETER_CONSTRAINTS,
-    "kernel": [*PARAMETER_CONSTRAINTS["kernel"], None],
-}
 
 
 @dataclass(frozen=True)
@@ -435,8 +429,7 @@ def map_by_metric(
 class LinearInSpaceMixin(TeachableMixin):
     """Where a linear metric is learned: on the columns of X, or in a kernel's feature space.
 
-    The learner has the parameters ``kernel``, ``rank_tol``, ``n_components``, ``random_state`` and
-    those of :func:`nearkin.spaces.feature_space.find_feature_space`. Its ``_learn`` ends with
+    The learner has a ``kernel``, perhaps None, and ``_learn``, which ends with
     :func:`map_by_metric`.
     """
 
@@ -464,12 +457,14 @@ class LinearInSpaceMixin(TeachableMixin):
         )
         return replace(space, covariance=np.zeros_like(space.covariance))
 
-    def _check_rows(self, X: Any, *, reset: bool = False) -> Rows:
-        """Check rows for the columns of X or for the kernel."""
-        if self.kernel is None:
-            return super()._check_rows(X, reset=reset)
-        return check_rows_for_kernel(self, X, reset=reset)
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        return tags if self.kernel is None else set_kernel_tags(tags, self.kernel)
+@with_parameters
+class LinearInKernelMixin(KernelRowsMixin, LinearInSpaceMixin, KernelParameters):
+    """Where a linear metric is learned that has the parameters of a kernel's feature space."""
+
+    kernel: str | KernelFunction | None = None
+    extension: str = "local"
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "kernel": [*PARAMETER_CONSTRAINTS["kernel"], None],
+    }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import field
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -15,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from nearkin.errors import raise_input_errors
 from nearkin.learners.base import MetricMixin, WholeState, replace_state
 from nearkin.learners.compositions import seen_first_by, sees_any_rows
+from nearkin.learners.parameters import with_parameters
 from nearkin.pairs.labels import PartlyLabelled, check_classes
 from nearkin.rows import access, backends, device_math, validation
 from nearkin.rows.distances import centre, middle
@@ -23,6 +25,7 @@ from nearkin.rows.sparse import to_plain
 from nearkin.solvers.energy import choose_margin, energies, gather_members
 
 
+@with_parameters
 class EnergyClassifier(WholeState, PartlyLabelled, BaseEstimator):
     """Give each row the label of least energy.
 
@@ -90,20 +93,11 @@ class EnergyClassifier(WholeState, PartlyLabelled, BaseEstimator):
 
     _array_api: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        metric: Any = None,
-        *,
-        n_neighbors: int = 3,
-        margin: str | float = "auto",
-        push: float = 0.5,
-        random_state: Any = None,
-    ) -> None:
-        self.metric = metric
-        self.n_neighbors = n_neighbors
-        self.margin = margin
-        self.push = push
-        self.random_state = random_state
+    metric: Any = field(default=None, kw_only=False)
+    n_neighbors: int = 3
+    margin: str | float = "auto"
+    push: float = 0.5
+    random_state: Any = None
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "metric": [HasMethods(["fit", "transform"]), None],

@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from nearkin._types import Floats
 from nearkin.errors import InputError
 from nearkin.learners.base import WholeState, replace_state
+from nearkin.learners.parameters import with_parameters
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import gather_evidence
 from nearkin.rows import validation
@@ -87,6 +88,7 @@ def pairs_between(sets: Sequence[Any], links: Iterable[tuple[int, int, int, int]
     return Pairs(joined)
 
 
+@with_parameters
 class ManifoldAlignment(WholeState, BaseEstimator):
     """Map several tables into one space in which linked rows are near each other.
 
@@ -160,34 +162,18 @@ class ManifoldAlignment(WholeState, BaseEstimator):
     (4, 6)
     """
 
-    def __init__(
-        self,
-        *,
-        n_vectors: int = 5,
-        graph_neighbors: int = 5,
-        cross_neighbors: int = 0,
-        metric: Metric = "euclidean",
-        edge_weight: Weight = "binary",
-        diffusion: float = 0.1,
-        slack: float = 100.0,
-        bounds: tuple[float, float] | None = None,
-        n_iter: int = 1,
-        n_components: int | None = None,
-        n_neighbors: int = 5,
-        random_state: Any = None,
-    ) -> None:
-        self.n_vectors = n_vectors
-        self.graph_neighbors = graph_neighbors
-        self.cross_neighbors = cross_neighbors
-        self.metric = metric
-        self.edge_weight = edge_weight
-        self.diffusion = diffusion
-        self.slack = slack
-        self.bounds = bounds
-        self.n_iter = n_iter
-        self.n_components = n_components
-        self.n_neighbors = n_neighbors
-        self.random_state = random_state
+    n_vectors: int = 5
+    graph_neighbors: int = 5
+    cross_neighbors: int = 0
+    metric: Metric = "euclidean"
+    edge_weight: Weight = "binary"
+    diffusion: float = 0.1
+    slack: float = 100.0
+    bounds: tuple[float, float] | None = None
+    n_iter: int = 1
+    n_components: int | None = None
+    n_neighbors: int = 5
+    random_state: Any = None
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BOUNDS_CONSTRAINTS,

@@ -23,6 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 from nearkin._types import Floats
 from nearkin.errors import InputError, raise_input_errors
 from nearkin.learners.base import WholeState, replace_state
+from nearkin.learners.parameters import with_parameters
 from nearkin.messages import notice
 from nearkin.pairs.labels import PartlyLabelled, check_classes
 from nearkin.rows import validation
@@ -178,6 +179,7 @@ def make_rbf_kernels(
     ]
 
 
+@with_parameters
 class MultipleKernelClassifier(WholeState, PartlyLabelled, BaseEstimator):
     """Support vector machine on the best convex combination of many kernels.
 
@@ -246,28 +248,15 @@ class MultipleKernelClassifier(WholeState, PartlyLabelled, BaseEstimator):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        kernels: str | list[BaseKernel] = "regional",
-        n_regions: int = 1,
-        bandwidths: tuple[float, ...] = BANDWIDTHS,
-        C: float = 10.0,
-        multi_class: str = "ovr",
-        max_iter: int = 500,
-        tol: float = 0.01,
-        init: ArrayLike | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.kernels = kernels
-        self.n_regions = n_regions
-        self.bandwidths = bandwidths
-        self.C = C
-        self.multi_class = multi_class
-        self.max_iter = max_iter
-        self.tol = tol
-        self.init = init
-        self.random_state = random_state
+    kernels: str | list[BaseKernel] = "regional"
+    n_regions: int = 1
+    bandwidths: tuple[float, ...] = BANDWIDTHS
+    C: float = 10.0
+    multi_class: str = "ovr"
+    max_iter: int = 500
+    tol: float = 0.01
+    init: ArrayLike | None = None
+    random_state: Any = None
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "kernels": [StrOptions({"regional", "rbf"}), list],
