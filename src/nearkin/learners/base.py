@@ -59,23 +59,9 @@ from nearkin.scores.verdicts import (
 )
 from nearkin.spaces.maps import MAP, Map, compose_after_scaling
 from nearkin.storage import models as model_file
+from nearkin.storage import schema
 from nearkin.storage.arrays import StorageError
 from nearkin.storage.files import StrPath
-from nearkin.storage.schema import (
-    Spec,
-    a,
-    dict_of,
-    floats,
-    maybe,
-    positive_floats,
-    real,
-    share,
-    size,
-    stored,
-    text,
-    whole,
-    words,
-)
 
 # Random pairs of rows that a prevalence is estimated from. Not tuned.
 _RANDOM_PAIRS = 2000
@@ -1092,26 +1078,26 @@ def _cast_to_common_type(distances: Any, Z_a: Any, Z_b: Any) -> Floats:
     return found
 
 
-def stored_metric(**fields: Spec) -> Callable[[_Class], _Class]:
+def stored_metric(**fields: schema.Spec) -> Callable[[_Class], _Class]:
     """Decorate a metric class with what its files store: fields of all metrics, and its own."""
-    return stored(
-        n_features_in_=size("d"),
-        feature_names_in_=maybe(words("d")),
-        n_components_=size("q"),
-        column_scale_=maybe(positive_floats("d")),
-        threshold_=real,
-        sharpness_=maybe(real),
-        far_sharpness_=maybe(real),
-        prevalence_=maybe(share),
-        same_distance_=maybe(real),
-        learned_from_=maybe(dict_of(whole)),
-        vector_column_=maybe(text),
-        fill_values_=maybe(floats("d")),
-        table_=maybe(a("TableEncoder")),
+    return schema.stored(
+        n_features_in_=schema.size("d"),
+        feature_names_in_=schema.maybe(schema.words("d")),
+        n_components_=schema.size("q"),
+        column_scale_=schema.maybe(schema.positive_floats("d")),
+        threshold_=schema.real,
+        sharpness_=schema.maybe(schema.real),
+        far_sharpness_=schema.maybe(schema.real),
+        prevalence_=schema.maybe(schema.share),
+        same_distance_=schema.maybe(schema.real),
+        learned_from_=schema.maybe(schema.dict_of(schema.whole)),
+        vector_column_=schema.maybe(schema.text),
+        fill_values_=schema.maybe(schema.floats("d")),
+        table_=schema.maybe(schema.a("TableEncoder")),
         **fields,
     )
 
 
-def stored_learner(**fields: Spec) -> Callable[[_Class], _Class]:
+def stored_learner(**fields: schema.Spec) -> Callable[[_Class], _Class]:
     """Decorate a learner class like :func:`stored_metric`, with its own ``map_`` as a field."""
     return stored_metric(**fields, map_=MAP)

@@ -95,10 +95,8 @@ class ColumnWeights(LinearInSpaceMixin, UsualParameters, BaseEstimator):
     pull : float, default=0.02
         Strength of the pull towards equal weights: λ of
         :func:`nearkin.learners.column_weights.weights_objective`.
-    n_components : int or None, default=None
-        Keep this many principal axes of the learned configuration at most.
-    scale : bool, default=False
-        Divide columns by their spreads first, as in :class:`Euclidean`.
+    n_components, scale
+        As in :class:`ITML`.
     random_state : int, RandomState or None, default=None
         Draws pairs of labelled rows, and random pairs for ``threshold_``.
 
@@ -109,10 +107,8 @@ class ColumnWeights(LinearInSpaceMixin, UsualParameters, BaseEstimator):
         that are seen along axes, those of the axes, unless there are groups.
     group_weights_ : dict
         The weight of each group by its name, if there are groups.
-    components_ : ndarray of shape (n_components_, d)
-        ``transform`` multiplies centred rows with its transpose. Principal axes of the learned
-        configuration, by decreasing variance.
-    mean_ : ndarray of shape (d,)
+    components_, mean_
+        As in :class:`ITML`.
     map_, n_components_, column_scale_, learned_from_, n_features_in_, feature_names_in_
         As in :class:`Euclidean`; other attributes are of the divided columns.
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from html import escape
-from itertools import permutations
+from itertools import islice, permutations
 from typing import Any, NoReturn
 
 import numpy as np
@@ -61,6 +61,7 @@ _WORDS_OF_A_CELL = 60
 _WORDS_TOLD = 12
 _LEAST_PART = 0.005
 _WORD = re.compile(r"\w+")
+_SIDES = {(True, True): "both", (True, False): "left", (False, True): "right"}
 
 # Random pairs of rows of fit that importances are the mean over. Not tuned.
 _PAIRS_FOR_IMPORTANCES = 30
@@ -182,16 +183,8 @@ class Explanation:
 
     def as_dict(self) -> dict[str, Any]:
         """The whole explanation as plain values, for JSON."""
-        return {
-            "distance": self.distance,
-            "chance": self.chance,
-            "threshold": self.threshold,
-            "contributions": self.contributions,
-            "values": {name: list(both) for name, both in self.values.items()},
-            "words": {name: [vars(word) for word in words] for name, words in self.words.items()},
-            "answers": [vars(answer) for answer in self.answers],
-            "remark": self.remark,
-        }
+        values = {name: list(both) for name, both in self.values.items()}
+        return {**asdict(self), "values": values}
 
     @property
     def sentence(self) -> str:
@@ -217,9 +210,14 @@ class Explanation:
 
         ``names[i]`` is what row i of the X learned from is called; by default its number.
         """
-        pulls = self._format_answers(names)
-        lines = [self.sentence, "", *self._format_columns(), *self._format_words(), "", *pulls]
-        return "\n".join(lines).rstrip()
+        whole, lines = self.distance**2, [self.sentence, "", *self._format_columns()]
+        for name, words in self.words.items():
+            said = ", ".join(
+                f"{word.text!r} ({word.where}, {word.part / whole:+.0%})"
+                for word in words[:_MOST_WORDS]
+            )
+            lines.append(f"Words of {name}: {said}")
+        return "\n".join([*lines, "", *self._format_answers(names)]).rstrip()
 
     @property
     def brief(self) -> str:
@@ -252,17 +250,6 @@ class Explanation:
             lines.append(f"  {others}: {sum(rest):.0%}")
         return lines
 
-    def _format_words(self) -> list[str]:
-        """Lines of text, one for each column of words."""
-        whole, lines = self.distance**2, []
-        for name, words in self.words.items():
-            said = ", ".join(
-                f"{word.text!r} ({word.where}, {word.part / whole:+.0%})"
-                for word in words[:_MOST_WORDS]
-            )
-            lines.append(f"Words of {name}: {said}")
-        return lines
-
     def _format_answers(self, names: Sequence[Any] | None) -> list[str]:
         """Lines of text about the answers of strongest pull, or the remark why there are none."""
         if not self.answers:
@@ -277,12 +264,10 @@ class Explanation:
             for one in answers[:_MOST_ANSWERS]:
                 said = "the same" if one.same else "different"
                 change = self.change_without(one)
-                left, right = one.left, one.right
-                both = (
-                    f"rows {left} and {right}"
-                    if names is None
-                    else f"{names[left]} and {names[right]}"
+                ends = (
+                    (one.left, one.right) if names is None else (names[one.left], names[one.right])
                 )
+                both = f"{'rows ' if names is None else ''}{ends[0]} and {ends[1]}"
                 lines.append(
                     f"  {both} are {said}: without it, they would be "
                     f"{abs(change):.2g} % {'farther apart' if change > 0 else 'nearer'}"
@@ -328,41 +313,23 @@ def parts_by_column(
         differences = B - A
         steps = differences * (differences @ matrix.T @ matrix)
         return np.asarray(steps @ (groups[:, None] == np.arange(n_groups)).astype(np.float64))
-    pairs = zip(A, B, strict=True)
-    return np.array(
-        [_parts_of_pair(matrix, rest, a, b, groups, n_groups, orders) for a, b in pairs]
-    )
-
-
-def _parts_of_pair(
-    matrix: Floats | None,
-    rest: Map,
-    a: Floats,
-    b: Floats,
-    groups: NDArray[Any],
-    n_groups: int,
-    most_orders: int,
-) -> Floats:
-    """Part of each column, of shape (n_groups,), in the squared distance of rows a and b.
-
-    The map is ``matrix``, or the identity if None, and then ``rest``; ``groups`` is the number of
-    the column that each entry of a row belongs to. See :func:`parts_by_column`.
-    """
-    found = np.zeros(n_groups)
-    difference = b - a
-    differing = np.unique(groups[difference != 0])
-    if not len(differing):
-        return found
-    moves = _find_moves(matrix, difference, groups, differing)
-    ends = np.vstack([a, b]) if matrix is None else np.vstack([a, b]) @ matrix.T
-    images = np.asarray(to_dense(rest.apply(ends)), dtype=np.float64)
-    towards = images[1] - images[0]
-    orders = list(_draw_orders(len(differing), most_orders))
-    ways = _trace_orders(rest, ends[:1], moves, orders, towards)
-    for order, heights in zip(orders, ways, strict=True):
-        steps = [0.0, *(heights - images[0] @ towards), towards @ towards]
-        found[differing[order]] += np.diff(steps)
-    return found / len(orders)
+    found = np.zeros((len(A), n_groups))
+    for parts, a, b in zip(found, A, B, strict=True):
+        difference = b - a
+        differing = np.unique(groups[difference != 0])
+        if not len(differing):
+            continue
+        moves = _find_moves(matrix, difference, groups, differing)
+        ends = np.vstack([a, b]) if matrix is None else np.vstack([a, b]) @ matrix.T
+        images = np.asarray(to_dense(rest.apply(ends)), dtype=np.float64)
+        towards = images[1] - images[0]
+        drawn = list(_draw_orders(len(differing), orders))
+        ways = _trace_orders(rest, ends[:1], moves, drawn, towards)
+        for order, heights in zip(drawn, ways, strict=True):
+            steps = [0.0, *(heights - images[0] @ towards), towards @ towards]
+            parts[differing[order]] += np.diff(steps)
+        parts /= len(drawn)
+    return found
 
 
 def _trace_orders(
@@ -374,25 +341,20 @@ def _trace_orders(
     Its progress is the inner product of its image with ``towards``, the difference of both images.
     """
     n_steps, width = len(orders[0]) - 1, start.shape[1]
-    if n_steps * width > _BLOCK:
+    if n_steps * width > _BLOCK:  # each in blocks, which bounds memory
         for order in orders:
-            yield _trace_one_order(rest, start, moves, order[:-1], towards)
+            at, found = start, np.empty(n_steps)
+            for part in split_range(n_steps, max(1, _BLOCK // width)):
+                rows = at + np.cumsum(moves(order[:-1][part]), axis=0)
+                found[part] = to_dense(rest.apply(rows)) @ towards
+                at = rows[-1:]
+            yield found
         return
     for part in split_range(len(orders), max(1, _BLOCK // max(1, n_steps * width))):
         ways = [start + np.cumsum(moves(order[:-1]), axis=0) for order in orders[part]]
         rows = np.concatenate(ways)
         heights = to_dense(rest.apply(rows)) @ towards if len(rows) else np.empty(0)
         yield from np.asarray(heights, dtype=np.float64).reshape(len(ways), n_steps)
-
-
-def _trace_one_order(rest: Map, at: Floats, moves: _Moves, order: Ints, towards: Floats) -> Floats:
-    """Progress along one order, as in :func:`_trace_orders`, in blocks that bound memory."""
-    found = np.empty(len(order))
-    for part in split_range(len(order), max(1, _BLOCK // at.shape[1])):
-        rows = at + np.cumsum(moves(order[part]), axis=0)
-        found[part] = to_dense(rest.apply(rows)) @ towards
-        at = rows[-1:]
-    return found
 
 
 def _find_moves(
@@ -609,7 +571,10 @@ def word_effects(table: Any, learned: Map, a: Any, b: Any) -> dict[str, list[Wor
     found = {}
     for name in table.columns_of_words_:
         texts = [cells[name].values[0] or "" for cells in both]
-        words = list(_split_words(texts))
+        left, right = (dict.fromkeys(_WORD.findall(text)) for text in texts)
+        words = list(
+            dict.fromkeys([*islice(left, _WORDS_OF_A_CELL), *islice(right, _WORDS_OF_A_CELL)])
+        )
         if len(words) < 2:
             continue
         changed = [
@@ -618,7 +583,7 @@ def word_effects(table: Any, learned: Map, a: Any, b: Any) -> dict[str, list[Wor
         ]
         parts = whole - _squared_distances(table, learned, *changed)
         told = [
-            Word(word, _find_side(word, texts), float(part))
+            Word(word, _SIDES[word in left, word in right], float(part))
             for word, part in zip(words, parts, strict=True)
             if abs(part) >= _LEAST_PART * whole
         ]
@@ -653,18 +618,6 @@ def _remove_each_word(cells: Any, text: str, words: list[str]) -> Any:
         left = re.sub(rf"\b{re.escape(word)}\b", " ", text)
         values[k] = " ".join(left.split())
     return replace(cells, values=values)
-
-
-def _split_words(texts: list[str]) -> Iterator[str]:
-    """Yield the first words of both texts, each word once."""
-    found = [dict.fromkeys(_WORD.findall(text)) for text in texts]
-    yield from dict.fromkeys([word for some in found for word in list(some)[:_WORDS_OF_A_CELL]])
-
-
-def _find_side(word: str, texts: list[str]) -> str:
-    """Return which of two texts has a word: "left", "right" or "both"."""
-    has = [word in _WORD.findall(text) for text in texts]
-    return "both" if all(has) else "left" if has[0] else "right"
 
 
 def explain_pair(
@@ -759,13 +712,11 @@ def find_strongest_pulls(
         return [], _BY_LABELS if parts else _NOT_KNOWN
     told = _choose_strongest(pulls, whole)
     same = {tuple(link) for link in answers.must_link.tolist()}
-
-    def to_pull(link: Ints, pull: float) -> Pull:
-        """Return the pull of one link, in row numbers of X."""
-        left, right = (link if numbers is None else numbers[link]).tolist()
-        return Pull(left, right, tuple(link.tolist()) in same, float(pull))
-
-    found = [to_pull(links[k], pulls[k]) for k in told]
+    rows_of_X = links if numbers is None else numbers[links]
+    found = [
+        Pull(int(i), int(j), tuple(links[k].tolist()) in same, float(pulls[k]))
+        for k, (i, j) in zip(told, rows_of_X[told], strict=True)
+    ]
     return found, "" if found else _NONE_ALONE
 
 

@@ -116,10 +116,8 @@ class Generative(MetricMixin, UsualParameters, BaseEstimator):
         Most rounds of weighting and learning for ``"gmm"`` and ``"kde"``.
     n_neighbors : int, default=5
         Neighbours that vote in ``predict``, and in the rounds of ``"gmm"``.
-    n_components : int or None, default=None
-        Keep this many principal axes of the learned configuration at most.
-    scale : bool, default=False
-        Divide columns by their spreads first, as in :class:`Euclidean`.
+    n_components, scale
+        As in :class:`ITML`.
     random_state : int, RandomState or None, default=None
         Draws rows for the density of ``"kde"``, and pairs for ``threshold_``.
 
@@ -127,10 +125,8 @@ class Generative(MetricMixin, UsualParameters, BaseEstimator):
     ----------
     metric_ : ndarray of shape (d, d)
         Squared distances are ``(x − x') @ metric_ @ (x − x')``, if all components are kept.
-    components_ : ndarray of shape (n_components_, d)
-        ``transform`` multiplies centred rows with its transpose. Principal axes of the learned
-        configuration, by decreasing variance.
-    mean_ : ndarray of shape (d,)
+    components_, mean_
+        As in :class:`ITML`.
     classes_ : ndarray of shape (c,)
         Labels of the classes; numbers from 0 where they are groups of linked rows.
     models_ : ClassModels

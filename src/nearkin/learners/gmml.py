@@ -139,29 +139,15 @@ class GMML(LinearInKernelMixin, BaseEstimator):
         Strength of the prior, as a number of imaginary pairs of either kind that look like random
         pairs. If it is much larger than the number of pairs, the metric is Euclidean at a balance
         of 0.5.
-    kernel : str, callable or None, default=None
-        None learns from the columns of X. Otherwise a kernel as in :class:`KernelBeta`, whose 60
-        leading directions take the place of columns.
+    kernel, n_components, scale, random_state
+        As in :class:`ITML`.
     n_landmarks, landmarks, gamma, degree, coef0, n_neighbors, extension, rank_tol
         The feature space of a kernel, as in :class:`KernelBeta`; ``rank_tol=None`` is 0.001.
-    n_components : int or None, default=None
-        Keep this many principal axes of the learned configuration at most.
-    scale : bool, default=False
-        Divide columns by their spreads first, as in :class:`Euclidean`.
-    random_state : int, RandomState or None, default=None
-        Draws landmarks, and random pairs for ``threshold_``.
 
     Attributes
     ----------
-    components_ : ndarray of shape (n_components_, d)
-        ``transform`` multiplies centred rows with its transpose; with a kernel, the rows'
-        coordinates in feature space. Principal axes of the learned configuration, by decreasing
-        variance.
-    mean_ : ndarray of shape (d,)
-        Without a kernel.
-    landmarks_, eigenvalues_, gamma_
-        With a kernel: row numbers of the landmarks, the decreasing eigenvalues of their centred
-        kernel matrix, and the inverse bandwidth.
+    components_, mean_, landmarks_, eigenvalues_, gamma_
+        As in :class:`ITML`.
     map_, n_components_, column_scale_, learned_from_, n_features_in_, feature_names_in_
         As in :class:`Euclidean`; other attributes are of the divided columns.
 

@@ -77,10 +77,8 @@ class LMNN(MetricMixin, UsualParameters, BaseEstimator):
 
     Attributes
     ----------
-    components_ : ndarray of shape (n_components_, d)
-        ``transform`` multiplies centred rows with its transpose. Principal axes of the learned
-        configuration, by decreasing variance.
-    mean_ : ndarray of shape (d,)
+    components_, mean_
+        As in :class:`ITML`.
     margin_ : float
         By how much an impostor's squared distance is to exceed a target's: the mean squared
         Euclidean distance of targets. Another would only scale the metric.

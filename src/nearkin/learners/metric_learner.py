@@ -36,8 +36,7 @@ from nearkin.learners.selection import (
     SelectionWarning,
     describe_doubt,
     finds_copies,
-    report_contradictions,
-    report_copies,
+    keep_euclidean,
     report_uncompared,
     usual_blend,
 )
@@ -81,19 +80,10 @@ Told = TypeVar("Told", bound=_CutWithRows)
 
 @dataclass(frozen=True)
 class HostSample:
-    """Rows to learn from, on the host.
+    """Rows to learn from, on the host."""
 
-    Attributes
-    ----------
-    X : ndarray or sparse matrix of shape (m, d)
-    numbers : int ndarray of shape (m,) or None
-        Which rows they are of those given, increasing; None for all of them.
-    n_given : int
-        How many rows were given.
-    """
-
-    X: Any
-    numbers: NDArray[np.int64] | None
+    X: Any  # (m, d), perhaps sparse
+    numbers: NDArray[np.int64] | None  # of the rows given, increasing; None for all of them
     n_given: int
 
     def renumbered(self, told: Told) -> Told:
@@ -104,20 +94,9 @@ class HostSample:
 def take_host_sample(X: Any, evidence: Evidence, rng: np.random.RandomState) -> HostSample:
     """Take the rows to learn from to the host: the same ones wherever all of them are.
 
-    Parameters
-    ----------
-    X : array, sparse matrix or RemoteRows
-        Checked.
-    evidence : Evidence
-        All rows that its pairs name are taken, and 2500 of those that it knows the classes of.
-    rng : RandomState
-        Draws these, and others, so that there are 5000 rows. It draws nothing where X has no more:
-        all are taken then, and what is learned is what is learned of the same rows in memory.
-
-    Notes
-    -----
-    One pass over rows that are read block by block. Memory for the sample, whatever n is, and for
-    the numbers of labelled rows.
+    They are those that pairs name, 2500 with labels, and others, so that there are 5000. Of no more
+    rows all are taken, and nothing is drawn. One pass over rows that are read block by block, and
+    memory for the sample and the numbers of labelled rows.
     """
     n = int(X.shape[0])
     if n <= SAMPLE_ROWS and not (backends.is_foreign(X) or backends.is_remote(X)):
@@ -218,23 +197,11 @@ class MetricLearner(MetricMixin, BaseEstimator):
     answerers_ : list of Answerer
         Who answered, with the share of wrong answers and its 90 % interval, the most reliable
         first; empty unless ``pairs`` were :class:`Answers`.
-    map_ : map
-        What was learned, from rows to coordinates: see :mod:`nearkin.maps`.
-    n_components_ : int
-    threshold_ : float
-        Learned distance up to which ``same`` says yes.
-    sharpness_, far_sharpness_ : float
-        How quickly ``chance_same`` falls with the distance, below and above ``threshold_``: the
-        same, where there were enough pairs to hold out.
-    prevalence_ : float
-        Share of pairs that are the same, as far as verdicts suppose: ½ after ``fit``.
-    same_distance_ : float or None
-        Median distance of the pairs known to be the same.
-    learned_from_ : dict
-        How many rows, must-links, cannot-links, labels and classes there were.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        When X has column names.
+    threshold_, sharpness_, far_sharpness_, prevalence_, same_distance_
+        As in :class:`KernelBeta`; both sharpnesses are the same where there were enough pairs to
+        hold out.
+    map_, n_components_, learned_from_, n_features_in_, feature_names_in_
+        As in :class:`Euclidean`.
 
     Warns
     -----
@@ -374,7 +341,10 @@ class MetricLearner(MetricMixin, BaseEstimator):
     ) -> Self:
         """Choose a recipe, and learn it from all pairs and all rows on the host."""
         if answers is not None and answers.tell_nothing:
-            report = report_contradictions()
+            report = keep_euclidean(
+                "Answers contradict each other so that nothing follows from them: the Euclidean "
+                "distance is kept."
+            )
         else:
             report = self._report(trial)
         report = replace(report, columns=remark)
@@ -526,7 +496,10 @@ class MetricLearner(MetricMixin, BaseEstimator):
             shown = show_progress(names, "comparing metrics", shown=self.verbose)
             return trial.choice(shown)
         if finds_copies(trial.X, trial.pairs):
-            return report_copies(why)
+            return keep_euclidean(
+                f"{why}: the Euclidean distance is kept, which has must-links nearer than nearly "
+                "all random pairs already."
+            )
         return report_uncompared(usual_blend(trial.learners), why)
 
     def _metric(self, recipe: Recipe, trial: SelectionSample) -> Any:

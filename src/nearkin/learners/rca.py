@@ -99,10 +99,8 @@ class RCA(MetricMixin, UsualParameters, BaseEstimator):
         towards the Euclidean one. With ``"auto"`` it is ``d / (d + k)`` for d columns and k
         independent must-links: the fewer links, the less they are trusted. 0 is the method as
         published; directions without any variation within chunklets are dropped then.
-    n_components : int or None, default=None
-        Keep this many principal axes of the learned configuration at most.
-    scale : bool, default=False
-        Divide columns by their spreads first, as in :class:`Euclidean`.
+    n_components, scale
+        As in :class:`ITML`.
     random_state : int, RandomState or None, default=None
         Draws the random pairs that ``threshold_`` is compared with when no two rows are known to
         differ.
