@@ -243,7 +243,13 @@ def group_by_mean_distance(Z: Any, distances: Floats, rows: Ints, radius: float)
         edges, between, apart = edges[close], between[close], apart[close]
         if not len(edges):
             return number_by_first_row(labels)
-        joined = _mark_mutually_nearest(edges, apart, n)
+        # Edges that are the shortest at both of their ends.
+        rank = np.empty(len(edges), dtype=np.int64)
+        rank[np.lexsort((edges[:, 1], edges[:, 0], apart))] = np.arange(len(edges))
+        first = np.full(n, len(edges))
+        for end in edges.T:
+            np.minimum.at(first, end, rank)
+        joined = (first[edges] == rank[:, None]).all(axis=1)
         a, b = edges[joined].T
         total = size[a] + size[b]
         spread[a] = (size[a] * spread[a] + size[b] * spread[b]) / total
@@ -252,16 +258,6 @@ def group_by_mean_distance(Z: Any, distances: Floats, rows: Ints, radius: float)
         now = np.arange(n)
         now[b] = a
         labels, edges = now[labels], now[edges]
-
-
-def _mark_mutually_nearest(edges: Ints, apart: Floats, n: int) -> NDArray[np.bool_]:
-    """Mark edges (e, 2) that are the shortest, by ``apart``, at both of their n ends."""
-    rank = np.empty(len(edges), dtype=np.int64)
-    rank[np.lexsort((edges[:, 1], edges[:, 0], apart))] = np.arange(len(edges))
-    first = np.full(n, len(edges))
-    for end in edges.T:
-        np.minimum.at(first, end, rank)
-    return np.asarray((first[edges] == rank[:, None]).all(axis=1))
 
 
 class NeighborIndex(WholeState, BaseEstimator):
@@ -436,7 +432,10 @@ class NeighborIndex(WholeState, BaseEstimator):
         """Embeddings of all rows, of shape (n, q), sparse if they are; not to be written to."""
         self._check_not_empty()
         if len(self._vectors) > 1:
-            self._vectors = [_set_read_only(_stack(self._vectors))]
+            parts: Any = self._vectors
+            sparse = is_sparse(parts[0])
+            joined = sp.vstack(parts, format="csr") if sparse else np.concatenate(parts)
+            self._vectors = [_set_read_only(joined)]
         return self._vectors[0]
 
     @property
@@ -603,7 +602,13 @@ class NeighborIndex(WholeState, BaseEstimator):
         Z, chained = self.vectors, radius is not None
         if chained:
             radius = self._check_radius(radius)
-            labels = self._chain_groups(radius)
+            if not self._is_approximate():
+                labels = group_within(Z, radius)
+            else:
+                distances, rows = self._find_nearest(Z, min(len(Z), self.n_neighbors + 1))
+                near = distances <= radius
+                edges = np.column_stack([np.nonzero(near)[0], rows[near]])
+                labels = number_by_first_row(merge_labels(np.arange(len(Z)), edges))
         else:
             distances, rows = self._find_nearest_others()
             radius = self._find_radius(distances, rows, precision, prevalence)
@@ -692,7 +697,20 @@ class NeighborIndex(WholeState, BaseEstimator):
             raise _index_error(path, repr(error)) from error
         if metric is not None:
             check_fitted(metric)
-            _check_same_metric(last_learner(metric), vectors.shape[1], threshold)
+            learner, n_columns = last_learner(metric), vectors.shape[1]
+            given = getattr(learner, "n_components_", n_columns)
+            if given != n_columns:
+                raise InputError(
+                    f"metric gives vectors with {given} columns, but those stored have "
+                    f"{n_columns}: it is not the metric that the index was made with."
+                )
+            given = getattr(learner, "threshold_", None)
+            if threshold is not None and given is not None and float(given) != threshold:
+                raise InputError(
+                    f"metric has threshold_ {given}, but {threshold} is stored: it is not the "
+                    "metric that the index was made with, or was fitted or calibrated again. Make "
+                    "a new index."
+                )
         index._stored_threshold, index._stored_same_distance = threshold, same_distance
         return index
 
@@ -713,12 +731,18 @@ class NeighborIndex(WholeState, BaseEstimator):
         suffix = Path(path).suffix
         if suffix not in (".npy", ".parquet"):
             raise InputError(f"path must end in .npy or .parquet, got {os.fspath(path)!r}.")
+        vectors, ids = self.vectors, self.ids
+        if suffix == ".npy":
+            with whole_file(path) as unfinished, open(unfinished, "wb") as file:
+                np.save(file, vectors, allow_pickle=False)
+            return
+        with explain_missing_package("export to .parquet needs pyarrow", "parquet"):
+            import pyarrow as pa
+            import pyarrow.parquet as pq
+        lists = pa.FixedSizeListArray.from_arrays(pa.array(vectors.ravel()), vectors.shape[1])
+        kind = pa.int64() if ids.dtype.kind == "i" else pa.string()
         with whole_file(path) as unfinished:
-            if suffix == ".parquet":
-                _write_parquet(unfinished, self.vectors, self.ids)
-            else:
-                with open(unfinished, "wb") as file:
-                    np.save(file, self.vectors, allow_pickle=False)
+            pq.write_table(pa.table({"id": pa.array(ids, kind), "vector": lists}), unfinished)
 
     def _hold(self, vectors: Floats, ids: Ids, known: set[Any] | range | None) -> None:
         """Set vectors and ids; ``known`` are the ids as a set, or a range of row numbers."""
@@ -879,7 +903,16 @@ class NeighborIndex(WholeState, BaseEstimator):
         """Distances and row numbers, (m, k) each, of the rows nearest to queries."""
         Z = self.vectors
         if self.device is not None:
-            return self._find_nearest_on_device(Q, k)
+            if is_sparse(Z):
+                raise InputError(
+                    f"device={self.device!r} needs dense vectors, but these rows are sparse: leave "
+                    "device out, or use a metric with few columns."
+                )
+            if self._there is None or self._there[0] is not Z:
+                self._there = Z, copy_to_device(Z, self.device)
+            queries, there = copy_to_device(Q, self.device), self._there[1]
+            squared, rows = device_math.find_nearest_rows(queries, there, k)
+            return np.sqrt(backends.to_numpy(squared)).astype(Z.dtype), backends.to_numpy(rows)
         if not self._is_approximate():
             return find_nearest(Z, Q, k)
         cells = self._cells
@@ -888,21 +921,6 @@ class NeighborIndex(WholeState, BaseEstimator):
             self._cells = cells = CellIndex(Z, self.target_recall, rng, earlier=cells)
         cells.Z = Z[: cells.n_rows]  # where they are now: once is enough
         return find_nearest_by_cells(cells, Z, Q, k)
-
-    def _find_nearest_on_device(self, Q: Floats, k: int) -> tuple[Floats, Ints]:
-        """Distances and row numbers of the nearest rows, found on the device."""
-        Z = self.vectors
-        if is_sparse(Z):
-            raise InputError(
-                f"device={self.device!r} needs dense vectors, but these rows are sparse: leave "
-                "device out, or use a metric with few columns."
-            )
-        if self._there is None or self._there[0] is not Z:
-            self._there = Z, copy_to_device(Z, str(self.device))
-        squared, rows = device_math.find_nearest_rows(
-            copy_to_device(Q, str(self.device)), self._there[1], k
-        )
-        return np.sqrt(backends.to_numpy(squared)).astype(Z.dtype), backends.to_numpy(rows)
 
     def _is_approximate(self) -> bool:
         """Whether queries search near cells only."""
@@ -939,15 +957,6 @@ class NeighborIndex(WholeState, BaseEstimator):
             )
         return self._check_radius(None)
 
-    def _chain_groups(self, radius: float) -> Ints:
-        """Group (n,) of each row: steps within the radius connect the rows of a group."""
-        if not self._is_approximate():
-            return group_within(self.vectors, radius)
-        distances, rows = self._find_nearest(self.vectors, min(len(self), self.n_neighbors + 1))
-        near = distances <= radius
-        edges = np.column_stack([np.nonzero(near)[0], rows[near]])
-        return number_by_first_row(merge_labels(np.arange(len(self)), edges))
-
 
 def check_fitted(metric: Any) -> None:
     """Raise unless the metric is a fitted transformer."""
@@ -963,22 +972,6 @@ def check_fitted(metric: Any) -> None:
     )
 
 
-def _check_same_metric(metric: Any, n_columns: int, threshold: float | None) -> None:
-    """Raise if the metric cannot be the one that stored vectors were made with."""
-    given = getattr(metric, "n_components_", n_columns)
-    if given != n_columns:
-        raise InputError(
-            f"metric gives vectors with {given} columns, but those stored have {n_columns}: it is "
-            "not the metric that the index was made with."
-        )
-    given = getattr(metric, "threshold_", None)
-    if threshold is not None and given is not None and float(given) != threshold:
-        raise InputError(
-            f"metric has threshold_ {given}, but {threshold} is stored: it is not the metric that "
-            "the index was made with, or was fitted or calibrated again. Make a new index."
-        )
-
-
 def _is_plain_array(X: Any) -> bool:
     """Whether X is a small C-contiguous float array without NaN, infinity or huge numbers."""
     if type(X) is not np.ndarray or X.ndim != 2 or not 0 < X.size <= _FEW_NUMBERS:
@@ -987,11 +980,6 @@ def _is_plain_array(X: Any) -> bool:
         return False
     most = _MOST[X.dtype]
     return bool(X.max() <= most and X.min() >= -most)
-
-
-def _stack(parts: list[Any]) -> Any:
-    """Concatenate arrays, or sparse matrices, of vectors."""
-    return sp.vstack(parts, format="csr") if is_sparse(parts[0]) else np.concatenate(parts)
 
 
 def _set_read_only(array: Any) -> Any:
@@ -1053,13 +1041,3 @@ def _unpack_ids(arrays: dict[str, NDArray[Any]]) -> NDArray[Any] | None:
     except UnicodeDecodeError:
         return None
     return ids
-
-
-def _write_parquet(path: Path, vectors: NDArray[Any], ids: NDArray[Any]) -> None:
-    """Write vectors and ids as columns of a Parquet file."""
-    with explain_missing_package("export to .parquet needs pyarrow", "parquet"):
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    lists = pa.FixedSizeListArray.from_arrays(pa.array(vectors.ravel()), vectors.shape[1])
-    kind = pa.int64() if ids.dtype.kind == "i" else pa.string()
-    pq.write_table(pa.table({"id": pa.array(ids, kind), "vector": lists}), path)

@@ -118,7 +118,9 @@ def passed_on(Z: Any, step: Any) -> Any:
 def with_input_tags(tags: Tags, parts: Sequence[Any]) -> Tags:
     """Set the tags that say which rows all of the parts take."""
     tags.input_tags.sparse = _all_take_sparse(parts)
-    tags.input_tags.allow_nan = all(map(_takes_gaps, parts))
+    tags.input_tags.allow_nan = all(
+        sees_any_rows(part) and bool(get_tags(part).input_tags.allow_nan) for part in parts
+    )
     return tags
 
 
@@ -126,11 +128,6 @@ def _all_take_sparse(parts: Sequence[Any]) -> bool:
     """Whether our learners among the parts take sparse rows; others are left to refuse them."""
     ours = (part for part in parts if isinstance(part, MetricMixin))
     return all(get_tags(part).input_tags.sparse for part in ours)
-
-
-def _takes_gaps(part: Any) -> bool:
-    """Whether a part takes rows with missing cells."""
-    return sees_any_rows(part) and bool(get_tags(part).input_tags.allow_nan)
 
 
 @stored_metric(steps_=list_of(estimator))
@@ -436,15 +433,15 @@ class Blend(MetricMixin, BaseEstimator):
             drawn = np.sort(rng.choice(n_rows, _MOST_SCALED, replace=False))
             sample = access.take(X, drawn)
         parts = [learner._embed(sample) for learner in fitted]
-        scales = np.array([2 * _total_variance(part) for part in parts])
+        spreads = (variances(Z) if is_sparse(Z) else Z.var(axis=0, dtype=np.float64) for Z in parts)
+        scales = np.array([2 * float(spread.sum()) for spread in spreads])
         # A learner that maps all rows to one point adds nothing, whatever its factor.
         scales[(scales == 0) | (len(fitted) == 1)] = 1.0
         self.learners_ = fitted
         self.factors_ = np.sqrt(weights[weights > 0] / weights.sum() / scales)
         scaled = [factor * part for factor, part in zip(self.factors_, parts, strict=True)]
-        self.axes_ = _principal_axes(
-            scaled, self.n_components, getattr(self, "n_features_in_", 0), rng
-        )
+        n_columns = getattr(self, "n_features_in_", 0)
+        self.axes_ = _principal_axes(scaled, self.n_components, n_columns, rng)
         self.n_components_ = len(self.axes_)
         learned = self.map_
         self._calibrate(X, evidence, rng, lambda X, rows: learned.apply(access.take(X, rows)))
@@ -455,13 +452,9 @@ class Blend(MetricMixin, BaseEstimator):
         """What was learned, the sum of the learners' maps."""
         widths = [learner.n_components_ for learner in self.learners_]
         blocks = np.split(self.axes_, np.cumsum(widths)[:-1], axis=1)
+        parts = zip(self.learners_, self.factors_, blocks, strict=True)
         return add_maps(
-            [
-                follow_by_matrix(map_of(learner), factor * block)
-                for learner, factor, block in zip(
-                    self.learners_, self.factors_, blocks, strict=True
-                )
-            ]
+            [follow_by_matrix(map_of(learner), factor * block) for learner, factor, block in parts]
         )
 
     def _check_rows(self, X: Any, *, reset: bool = False) -> Any:
@@ -593,17 +586,13 @@ class Distilled(MetricMixin, BaseEstimator):
         y : array of shape (n,), optional
         pairs : Pairs, optional
         """
-        self._imitate(clone(self._learner).fit(X, y, pairs=pairs), X)
-        return self
-
-    @property
-    def _learner(self) -> Any:
-        """The learner that is imitated, not fitted."""
-        if self.learner is not None:
-            return self.learner
         from nearkin.learners.metric_learner import MetricLearner
 
-        return MetricLearner(random_state=self.random_state)
+        learner = self.learner
+        if learner is None:
+            learner = MetricLearner(random_state=self.random_state)
+        self._imitate(clone(learner).fit(X, y, pairs=pairs), X)
+        return self
 
     def _imitate(self, metric: Any, X: Any) -> None:
         """Learn the map from a fitted metric's images of rows."""
@@ -722,11 +711,6 @@ def _principal_axes(
     unseen = rng.standard_normal((n_left, p))
     unseen = np.linalg.qr((unseen - (unseen @ axes.T) @ axes).T)[0].T
     return np.concatenate([kept, unseen * np.sqrt(n_unseen / n_left)])
-
-
-def _total_variance(Z: Any) -> float:
-    """Sum of the variances of all columns."""
-    return float((variances(Z) if is_sparse(Z) else Z.var(axis=0, dtype=np.float64)).sum())
 
 
 def _fit(step: Any, X: Any, y: Any, pairs: Pairs | Answers | None) -> Any:

@@ -208,7 +208,14 @@ class Generative(MetricMixin, UsualParameters, BaseEstimator):
         """
         X = gather_read_once(self, X, y, pairs)
         X = self._check_and_scale(X, reset=True)
-        _refuse_very_many_columns(X)
+        n, d = X.shape
+        if d > MOST_COLUMNS:
+            raise InputError(
+                f"X has {d} columns, and Generative keeps a matrix of so many rows and columns for "
+                f"every class: it takes {MOST_COLUMNS} columns at most. Reduce them first, such as "
+                f"by Chain([PCA({min(_AXES_TO_TRY, n - 1)}), Generative()]) with scikit-learn's "
+                "PCA."
+            )
         rng = check_random_state(self.random_state)
         evidence = gather_evidence(X.shape[0], y, pairs)
         rows, classes = infer_classes(evidence)
@@ -384,14 +391,3 @@ class Generative(MetricMixin, UsualParameters, BaseEstimator):
             return mixture_density_weights(X, self._fit_models(X, voted))
 
         return by_mixture
-
-
-def _refuse_very_many_columns(X: Any) -> None:
-    """Refuse rows of more than 1000 columns, for which class covariances would be too large."""
-    n, d = X.shape
-    if d > MOST_COLUMNS:
-        raise InputError(
-            f"X has {d} columns, and Generative keeps a matrix of so many rows and columns for "
-            f"every class: it takes {MOST_COLUMNS} columns at most. Reduce them first, such as by "
-            f"Chain([PCA({min(_AXES_TO_TRY, n - 1)}), Generative()]) with scikit-learn's PCA."
-        )

@@ -205,11 +205,10 @@ class GMML(LinearInKernelMixin, BaseEstimator):
         unit = np.trace(random_scatter) / len(random_scatter)
         if unit == 0:
             return map_by_metric(self, taught, np.eye(len(random_scatter)))
+        both = zip(pair_scatters(taught.evidence.pairs, coordinates), taught.prepared, strict=True)
         S, D = (
             (listed + implied).mean_with_prior(random_scatter, float(self.prior_pairs)) / unit
-            for listed, implied in zip(
-                pair_scatters(taught.evidence.pairs, coordinates), taught.prepared, strict=True
-            )
+            for listed, implied in both
         )
         return map_by_metric(self, taught, best_metric(S, D, float(self.balance)))
 

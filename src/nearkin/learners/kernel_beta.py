@@ -320,7 +320,18 @@ class KernelBeta(KernelRowsMixin, TeachableMixin, KernelParameters, BaseEstimato
                 learned = KernelLandmarks(Kernel("linear"), stages[-1].coordinates)
                 extension, by_labels = LocalExtension(learned, self.n_neighbors), None
             must, cannot = measure_spread(evidence, along, by_labels)
-            weights.append(self._weigh_directions(must, cannot, found))
+            if self.weighting == "calibrated":
+                weight = calibrated_weights(
+                    must, cannot, found.random_spread, eigenvalues, self.prior_pairs
+                )
+            elif must.weight > 0:
+                weight = paper_weights(must, cannot, float(np.sqrt(eigenvalues).sum()))
+            else:
+                raise InputError(
+                    "weighting='paper' learns from must-links and there are none: use "
+                    "weighting='calibrated', which learns from cannot-links alone too."
+                )
+            weights.append(weight)
             stages.append(ThroughLandmarks(extension, directions * weights[-1]))
 
         beta, eigenvectors = weights[-1], directions
@@ -341,16 +352,3 @@ class KernelBeta(KernelRowsMixin, TeachableMixin, KernelParameters, BaseEstimato
             "n_components_": len(beta),
         }
         return Learned(compose(*stages), attributes, Weighted(weights[0], stages[1:]))
-
-    def _weigh_directions(self, must: Spread, cannot: Spread, found: FeatureSpace) -> Floats:
-        """Weights of the directions, of shape (q,), by the learner's ``weighting``."""
-        if self.weighting == "paper":
-            if must.weight == 0:
-                raise InputError(
-                    "weighting='paper' learns from must-links and there are none: use "
-                    "weighting='calibrated', which learns from cannot-links alone too."
-                )
-            return paper_weights(must, cannot, float(np.sqrt(found.eigenvalues).sum()))
-        return calibrated_weights(
-            must, cannot, found.random_spread, found.eigenvalues, self.prior_pairs
-        )

@@ -20,7 +20,7 @@ from nearkin.learners.parameters import UsualParameters, with_parameters
 from nearkin.messages import notice
 from nearkin.pairs.supervision import Evidence
 from nearkin.rows.sparse import axes_of_wide_rows
-from nearkin.solvers.large_margin import Classes, find_known_classes, learn_large_margin_metric
+from nearkin.solvers.large_margin import find_known_classes, learn_large_margin_metric
 from nearkin.spaces.linalg import along_principal_axes, principal_axes
 from nearkin.spaces.maps import Affine
 from nearkin.storage.schema import floats, numbers, real, whole
@@ -143,7 +143,17 @@ class LMNN(MetricMixin, UsualParameters, BaseEstimator):
         known = X[classes.rows].astype(np.float64)
         centered = known - known[0]  # exact zeros where all rows coincide
         centered -= centered.mean(axis=0)
-        _check_both_kinds(classes)
+        if np.bincount(classes.number).max() < 2:
+            raise InputError(
+                "LMNN learns from rows that are alike, but no two are: give must-links, or labels "
+                "with two rows of one class. n_samples=1 in every class is not enough."
+            )
+        labels = np.unique(classes.number[classes.number < classes.n_labels])
+        if len(classes.unlike) == 0 and len(labels) < 2:
+            raise InputError(
+                "LMNN learns from rows that differ, but no two do: give labels of at least two "
+                "classes, or cannot-links beside the must-links."
+            )
         axes = axes_of_wide_rows(known, known.mean(axis=0), deepcopy(rng))
         start = find_starting_map(self.init, centered, self.n_components, axes)
         if axes is not None:
@@ -219,18 +229,3 @@ def find_starting_map(
     if not start.any():
         raise InputError("init is zero everywhere, from where no direction leads down.")
     return start if axes is None else start @ axes.T
-
-
-def _check_both_kinds(classes: Classes) -> None:
-    """Refuse classes in which no two rows are alike, or no two differ."""
-    if np.bincount(classes.number).max() < 2:
-        raise InputError(
-            "LMNN learns from rows that are alike, but no two are: give must-links, or labels "
-            "with two rows of one class. n_samples=1 in every class is not enough."
-        )
-    labels = np.unique(classes.number[classes.number < classes.n_labels])
-    if len(classes.unlike) == 0 and len(labels) < 2:
-        raise InputError(
-            "LMNN learns from rows that differ, but no two do: give labels of at least two "
-            "classes, or cannot-links beside the must-links."
-        )

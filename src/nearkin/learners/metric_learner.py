@@ -436,9 +436,8 @@ class MetricLearner(MetricMixin, BaseEstimator):
         """
         check_is_fitted(self)
         evidence = gather_evidence(count_rows(X), None, pairs, triplets=True)
-        sample = take_host_sample(
-            self._check_rows(X), evidence, check_random_state(self.random_state)
-        )
+        rng = check_random_state(self.random_state)
+        sample = take_host_sample(self._check_rows(X), evidence, rng)
         seen = self._seen_by_metric.apply(sample.X)
         again = copy(self)
         for of_before in ("_importances", "map_"):
@@ -516,9 +515,5 @@ class MetricLearner(MetricMixin, BaseEstimator):
         is_plain = set(recipe) == {EUCLIDEAN} and trial.X.shape[1] <= (most or np.inf)
         if is_plain or (len(parts) == 1 and most is None):
             return parts[0]
-        return Blend(
-            parts,
-            weights=list(recipe.values()),
-            n_components=most,
-            random_state=trial.seed,
-        )
+        weights = list(recipe.values())
+        return Blend(parts, weights=weights, n_components=most, random_state=trial.seed)

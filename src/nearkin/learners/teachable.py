@@ -42,7 +42,6 @@ from nearkin.rows.validation import count_rows
 from nearkin.spaces.feature_space import (
     PARAMETER_CONSTRAINTS,
     Extension,
-    FeatureSpace,
     find_feature_space,
 )
 from nearkin.spaces.kernels import KernelFunction, Rows, unit_rows
@@ -368,17 +367,6 @@ def shrink_to_identity(covariance: Floats, n_rows: int) -> Floats:
     return np.asarray((1 - shrinkage) * covariance + shrinkage * mean_variance * np.eye(d))
 
 
-def find_directions(found: FeatureSpace, extension: Extension) -> Directions:
-    """Return the leading directions of a kernel's feature space, 60 at most, as a space."""
-    return Directions(
-        found.rows,
-        found.eigenvalues[:_MOST_DIRECTIONS],
-        found.kernel.gamma,
-        extension,
-        found.weighted_directions[:, :_MOST_DIRECTIONS],
-    )
-
-
 @dataclass(frozen=True)
 class Projection:
     """The map from coordinates in a space to the learned ones: linear, perhaps to unit length."""
@@ -446,8 +434,13 @@ class LinearInSpaceMixin(TeachableMixin):
         if self.kernel is not None:
             rank_tol = _RANK_TOL if self.rank_tol is None else float(self.rank_tol)
             found = find_feature_space(self, X, points, rank_tol, rng)
-            extension = found.extension(self.extension, self.n_neighbors, _MOST_DIRECTIONS)
-            return find_directions(found, extension)
+            return Directions(
+                found.rows,
+                found.eigenvalues[:_MOST_DIRECTIONS],
+                found.kernel.gamma,
+                found.extension(self.extension, self.n_neighbors, _MOST_DIRECTIONS),
+                found.weighted_directions[:, :_MOST_DIRECTIONS],
+            )
         space = call_once(find_columns, X, rng)
         if not _are_rows_equal(X, space):
             return space

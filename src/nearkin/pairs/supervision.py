@@ -120,13 +120,7 @@ def check_roles(
         )
     if pairs is not None and not triplets:
         refuse_triplets(pairs, name)
-    if pairs is not None and not graded:
-        refuse_graded(pairs, name)
-
-
-def refuse_graded(pairs: Pairs, name: str = "pairs") -> None:
-    """Raise if there are graded pairs, which the caller would leave out silently."""
-    if len(pairs.graded):
+    if pairs is not None and not graded and len(pairs.graded):  # lest they be left out silently
         raise InputError(
             f"{name} has {counted(len(pairs.graded), 'graded pair')}, which cannot be used here. "
             f"They are taken by fit of {', '.join(TAKE_GRADED[:-1])} and {TAKE_GRADED[-1]}; "
@@ -190,8 +184,12 @@ def gather_evidence(
                 "or labels as y."
             )
         _warn_of_contradictions(pairs, classes)
-        if y is None:
-            _warn_of_equal_grades(pairs)
+        n = len(pairs.graded)
+        if y is None and n > 1 and n == len(pairs) and (pairs.grades == pairs.grades[0]).all():
+            notice(
+                f"all {n} graded pairs have the grade {pairs.grades[0]:g}, so that none tells rows "
+                "nearer than another. Is it the right column, and its scale right?"
+            )
     return Evidence(Pairs() if pairs is None else pairs, classes)
 
 
@@ -222,16 +220,6 @@ def revise_evidence(
     return Evidence(pairs, evidence.classes)
 
 
-def _warn_of_equal_grades(pairs: Pairs) -> None:
-    """Warn if there are graded pairs alone, all of one grade: they put nothing into order."""
-    n = len(pairs.graded)
-    if n > 1 and n == len(pairs) and (pairs.grades == pairs.grades[0]).all():
-        notice(
-            f"all {n} graded pairs have the grade {pairs.grades[0]:g}, so that none tells rows "
-            "nearer than another. Is it the right column, and its scale right?"
-        )
-
-
 def _find_links(links: Ints, others: Ints, n_rows: int) -> NDArray[np.bool_]:
     """Mask of the pairs or triplets ``links`` that are among ``others``."""
     if links.shape[1] == 2:
@@ -244,7 +232,7 @@ def _warn_of_contradictions(pairs: Pairs, classes: NDArray[np.integer] | None) -
     """Warn of pairs and triplets that contradict each other or the labels."""
     if not is_heard(ContradictionWarning):
         return
-    listed = "pairs.conflicts() lists all"
+    listed, remedy = "pairs.conflicts() lists all", "leave out the wrong ones of them"
     conflicts = find_contradictions(pairs.groups, pairs.must_link, pairs.cannot_link)
     if conflicts:
         _warn("pairs contradict each other", [str(one) for one in conflicts], listed)
@@ -253,23 +241,21 @@ def _warn_of_contradictions(pairs: Pairs, classes: NDArray[np.integer] | None) -
         first = f"{order.circle(*order.closing[0])}, which no distances can follow"
         _warn("triplets contradict each other", [first, *order.closing[1:]], listed)
     if against := _find_grades_against_pairs(pairs):
-        _warn("pairs contradict grades", against, "leave out the wrong ones of them")
-    doubted = find_triplets_against_pairs(pairs.closer, pairs.groups)
-    if doubted:
-        _warn("pairs contradict triplets", doubted, "leave out the wrong ones of them")
+        _warn("pairs contradict grades", against, remedy)
+    if doubted := find_triplets_against_pairs(pairs.closer, pairs.groups):
+        _warn("pairs contradict triplets", doubted, remedy)
     if classes is None:
         return
     against_labels = []
-    for kind, links in (("must", pairs.must_link), ("cannot", pairs.cannot_link)):
-        ends = classes[links]
-        alike = ends[:, 0] == ends[:, 1]
-        wrong = (ends >= 0).all(axis=1) & (alike == (kind == "cannot"))
+    for kind, links, labels in (
+        ("must", pairs.must_link, "different"),
+        ("cannot", pairs.cannot_link, "equal"),
+    ):
+        left, right = classes[links].T
+        wrong = (left >= 0) & (right >= 0) & ((left == right) == (labels == "equal"))
         against_labels += [
-            f"{kind}-link ({i}, {j}) of rows with {'equal' if kind == 'cannot' else 'different'} "
-            "labels"
-            for i, j in links[wrong].tolist()
+            f"{kind}-link ({i}, {j}) of rows with {labels} labels" for i, j in links[wrong].tolist()
         ]
-    remedy = "leave out the wrong ones of them"
     if against_labels:
         _warn("pairs contradict the labels", against_labels, remedy)
     if doubted := find_triplets_against_labels(pairs.closer, classes):
@@ -319,10 +305,12 @@ def draw_example_pairs(
         except ValueError:  # the labels imply no pair of this kind
             continue
         weight = np.full(len(drawn), n_labels / len(drawn))
-        if kind == "must":
-            pairs = pairs + Pairs(drawn.must_link, must_weight=weight)
-        else:
-            pairs = pairs + Pairs(cannot_link=drawn.cannot_link, cannot_weight=weight)
+        pairs = pairs + Pairs(
+            drawn.must_link,
+            drawn.cannot_link,
+            must_weight=weight[: len(drawn.must_link)],
+            cannot_weight=weight[: len(drawn.cannot_link)],  # of which one kind is drawn
+        )
     return pairs
 
 

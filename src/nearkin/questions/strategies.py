@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -281,23 +282,13 @@ def choose_differing_groups(groups: Ints, size: Ints, differing: Ints) -> Ints:
     return np.array(list(chosen), dtype=np.int64)
 
 
-def pick_by_neighborhoods(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
-    """Pick rows of groups that are in no neighbourhood, the farthest first (min–max criterion).
-
-    Each is paired with a row of the nearest neighbourhood that it may belong to.
-    """
-    return _pick_for_groups(scene, n, rng, "far")
-
-
-def pick_by_consolidation(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
-    """Pick like :func:`pick_by_neighborhoods`, but in random order."""
-    return _pick_for_groups(scene, n, rng, "random")
-
-
-def _pick_for_groups(scene: Scene, n: int, rng: np.random.RandomState, choose: Choice) -> Ints:
+def pick_by_neighborhoods(
+    scene: Scene, n: int, rng: np.random.RandomState, choose: Choice = "far"
+) -> Ints:
     """Pair a row of each group that is in no neighbourhood with the nearest that it may be in.
 
-    Neighbourhoods are groups that all differ from one another. ``choose`` orders the pairs.
+    Neighbourhoods are groups that all differ from one another. ``choose`` orders the pairs, by
+    default the farthest first (min–max criterion).
     """
     neighborhoods = find_neighborhoods(scene)
     if not len(neighborhoods):
@@ -370,7 +361,7 @@ Strategy = Callable[[Scene, int, np.random.RandomState], Ints]
 
 STRATEGIES: dict[str, Strategy] = {
     "neighborhoods": pick_by_neighborhoods,
-    "consolidate": pick_by_consolidation,
+    "consolidate": partial(pick_by_neighborhoods, choose="random"),
     "clusters": pick_by_clusters,
     "uncertainty": pick_by_uncertainty,
     "random": pick_at_random,
@@ -609,9 +600,8 @@ def ask_beside_groups(
     scene: Scene, rows: Ints, neighborhoods: Ints, rng: np.random.RandomState, most: int
 ) -> list[WhichQuestion]:
     """Make a question of each candidate row, beside typical rows of the groups it may be in."""
-    known = draw_of_each_group(
-        scene.group, np.flatnonzero(np.isin(scene.group, neighborhoods)), _KNOWN, rng
-    )
+    inside = np.flatnonzero(np.isin(scene.group, neighborhoods))
+    known = draw_of_each_group(scene.group, inside, _KNOWN, rng)
     _, chance = estimate_memberships(scene, known, rng)
     stand = np.array([find_typical(scene, group) for group in np.unique(scene.group[known])])
     found = []

@@ -178,16 +178,9 @@ def balanced_rand(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
             "labels are known."
         )
     # rows: different / same class; columns: separated / together
-    confusion = pair_confusion_matrix(classes[known], np.asarray(labels_pred)[known]).astype(
-        np.float64
-    )
-    n_different, n_same = confusion.sum(axis=1)
-    rates = []
-    if n_different > 0:
-        rates.append(confusion[0, 0] / n_different)
-    if n_same > 0:
-        rates.append(confusion[1, 1] / n_same)
-    return float(np.mean(rates))
+    confusion = pair_confusion_matrix(classes[known], np.asarray(labels_pred)[known])
+    of_each = confusion.sum(axis=1).astype(np.float64)
+    return float(np.mean(np.diag(confusion)[of_each > 0] / of_each[of_each > 0]))
 
 
 def pair_auc(

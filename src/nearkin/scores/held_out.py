@@ -122,8 +122,12 @@ def assign_row_folds(
     others = np.flatnonzero(fold < 0)
     if rng is not None:
         others = rng.permutation(others)
+    # To folds such that sizes come nearest to the shares.
     sizes = np.bincount(fold[pairs.points], minlength=len(share))
-    fold[others] = _fill_folds(sizes, share, len(others))
+    fair = n_rows * share.max() / share.sum()
+    levels = np.arange(max(int(fair) - int(sizes.min()), 0) + 2)
+    filled = (sizes[:, None] + levels + 0.5) / share[:, None]
+    fold[others] = np.argsort(filled, axis=None, kind="stable")[: len(others)] // len(levels)
     return fold
 
 
@@ -197,15 +201,6 @@ def _assign_unit_folds(
         fold[number] = np.argmin(with_half @ (worth * brought[number]) / share)
         so_far[fold[number]] += brought[number]
     return fold[unit]
-
-
-def _fill_folds(sizes: Integers, share: Floats, n_more: int) -> NDArray[np.int64]:
-    """Folds of ``n_more`` further rows, such that sizes come nearest to the shares."""
-    fair = (sizes.sum() + n_more) * share.max() / share.sum()
-    levels = np.arange(max(int(fair) - int(sizes.min()), 0) + 2)
-    filled = (sizes[:, None] + levels + 0.5) / share[:, None]
-    places = np.argsort(filled, axis=None, kind="stable")[:n_more]
-    return np.asarray(places // len(levels))
 
 
 def share_below(values: Floats, among: Floats) -> Floats:
@@ -412,11 +407,9 @@ class Suspect(NamedTuple):
 
     def __str__(self) -> str:
         first, second = self.pair
-        said, seem, other = (
-            ("the same", "far apart", "different")
-            if self.same
-            else ("different", "close together", "the same")
-        )
+        said, seem, other = "different", "close together", "the same"
+        if self.same:
+            said, seem, other = "the same", "far apart", "different"
         return (
             f"rows {first} and {second} are said to be {said} but lie {seem}: {other}, by their "
             f"distance, with a probability of {self.chance_opposite:.0%}"
