@@ -15,14 +15,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
+from sklearn import preprocessing
 from sklearn.decomposition import PCA, TruncatedSVD
-from sklearn.preprocessing import (
-    MaxAbsScaler,
-    MinMaxScaler,
-    Normalizer,
-    RobustScaler,
-    StandardScaler,
-)
 from sklearn.utils.validation import check_is_fitted
 
 from nearkin._types import Floats
@@ -32,22 +26,11 @@ from nearkin.learners.base import MetricMixin
 from nearkin.learners.compositions import as_metric
 from nearkin.rows.distances import FAR
 from nearkin.rows.sparse import to_dense
+from nearkin.spaces import maps
 from nearkin.spaces.feature_space import KernelExpansion, LocalExtension, NystroemExtension
 from nearkin.spaces.kernels import Kernel, unit_rows
 from nearkin.spaces.landmarks import KernelLandmarks
 from nearkin.spaces.local_weights import EPSILON, NEARER
-from nearkin.spaces.maps import (
-    Affine,
-    Composed,
-    Displaced,
-    Identity,
-    Map,
-    Scaled,
-    Summed,
-    ThroughLandmarks,
-    Transformed,
-    UnitLength,
-)
 from nearkin.storage.files import StrPath, whole_file
 
 __all__ = ["export"]
@@ -322,31 +305,31 @@ def _import_onnx() -> Any:
     return onnx
 
 
-def _embed(learned: Map, X: Tensor) -> Tensor:
+def _embed(learned: maps.Map, X: Tensor) -> Tensor:
     """Embedded rows: a learned map applied to a tensor of rows."""
     match learned:
-        case Identity():
+        case maps.Identity():
             return X
-        case Scaled():
+        case maps.Scaled():
             return X / learned.scale
-        case Affine():
+        case maps.Affine():
             return (X if learned.origin is None else X - learned.origin) @ learned.matrix.T
-        case ThroughLandmarks():
+        case maps.ThroughLandmarks():
             return _extend(learned.extension, X, learned.coordinates)
-        case Displaced():
+        case maps.Displaced():
             anchors = (learned.anchors - learned.origin) / learned.width
             F = X - learned.origin
             squared = _squared_distances((F / learned.width).clip(-FAR, FAR), anchors)
             return F + (-1.0 * squared).exp() @ learned.displacements
-        case UnitLength():
+        case maps.UnitLength():
             return _unit_rows(X)
-        case Transformed():
+        case maps.Transformed():
             return _transform(learned.transformer, X)
-        case Composed():
+        case maps.Composed():
             for one in learned.maps:
                 X = _embed(one, X)
             return X
-        case Summed():
+        case maps.Summed():
             first, *others = (_embed(one, X) for one in learned.maps)
             for Z in others:
                 first = first + Z
@@ -356,11 +339,11 @@ def _embed(learned: Map, X: Tensor) -> Tensor:
 
 # scikit-learn's transformers that can be written in ONNX.
 _TRANSFORMERS = (
-    StandardScaler,
-    RobustScaler,
-    MinMaxScaler,
-    MaxAbsScaler,
-    Normalizer,
+    preprocessing.StandardScaler,
+    preprocessing.RobustScaler,
+    preprocessing.MinMaxScaler,
+    preprocessing.MaxAbsScaler,
+    preprocessing.Normalizer,
     PCA,
     TruncatedSVD,
 )
@@ -369,21 +352,21 @@ _TRANSFORMERS = (
 def _transform(transformer: Any, X: Tensor) -> Tensor:
     """Rows after one of scikit-learn's transformers."""
     match transformer:
-        case StandardScaler():
+        case preprocessing.StandardScaler():
             if transformer.mean_ is not None and transformer.with_mean:
                 X = X - transformer.mean_
             return X if transformer.scale_ is None else X / transformer.scale_
-        case RobustScaler():
+        case preprocessing.RobustScaler():
             X = X if transformer.center_ is None else X - transformer.center_
             return X if transformer.scale_ is None else X / transformer.scale_
-        case MinMaxScaler():
+        case preprocessing.MinMaxScaler():
             X = X * transformer.scale_ + transformer.min_
             return X.clip(*map(float, transformer.feature_range)) if transformer.clip else X
-        case MaxAbsScaler():
+        case preprocessing.MaxAbsScaler():
             X = X / transformer.scale_
             clips = getattr(transformer, "clip", False)  # since scikit-learn 1.8
             return X.clip(-1.0, 1.0) if clips else X
-        case Normalizer(norm=norm):
+        case preprocessing.Normalizer(norm=norm):
             if norm == "l2":
                 length = (X * X).sum(1).sqrt()
             else:

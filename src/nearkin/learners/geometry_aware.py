@@ -20,6 +20,7 @@ from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import Evidence, draw_example_pairs
 from nearkin.rows.sparse import to_dense
 from nearkin.scores.held_out import average_precision, make_pair_folds, rank_among
+from nearkin.solvers import logdet
 from nearkin.solvers.kernel_families import (
     DataDependentFamily,
     RbfFamily,
@@ -27,15 +28,6 @@ from nearkin.solvers.kernel_families import (
     SpectralFamily,
     alternate,
     learn_width_for_pairs,
-)
-from nearkin.solvers.logdet import (
-    BOUNDS_CONSTRAINTS,
-    PERCENTILES,
-    bound_pairs,
-    check_distance_bounds,
-    draw_random_pairs,
-    estimate_bounds,
-    warn_of_rounds,
 )
 from nearkin.solvers.stress import all_squared_distances
 from nearkin.spaces.bent_functions import find_bent_functions
@@ -166,7 +158,7 @@ def choose_percentiles(links: Pairs) -> tuple[float, float]:
     """Percentiles of distances between random rows that are the bounds of a metric on a graph."""
     of_each = links.must_weight, links.cannot_weight, links.closer_weight, links.graded_weight
     weight = sum(float(weights.sum()) for weights in of_each)
-    return _OF_MANY_PAIRS if weight >= _MANY_PAIRS else PERCENTILES
+    return _OF_MANY_PAIRS if weight >= _MANY_PAIRS else logdet.PERCENTILES
 
 
 def count_gaining_rounds(
@@ -196,7 +188,7 @@ def count_gaining_rounds(
     pairs = np.concatenate([links.must_link, links.cannot_link])
     same = np.arange(len(pairs)) < len(links.must_link)
     folds = make_pair_folds(links, _FOLDS, rng, unseen="one")
-    parts = [bound_pairs(links.subset(learn), bounds, slack) for learn, _ in folds]
+    parts = [logdet.bound_pairs(links.subset(learn), bounds, slack) for learn, _ in folds]
     members = [family] * len(folds)
 
     def score_folds(metrics: list[Floats]) -> Floats:
@@ -387,7 +379,7 @@ class GeometryAware(MetricMixin, KernelParameters, BaseEstimator):
     kernel: str | KernelFunction = "rbf"
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BOUNDS_CONSTRAINTS,
+        **logdet.BOUNDS_CONSTRAINTS,
         "family": [StrOptions({"spectral", "data_dependent", "rbf"})],
         # A graph needs rows, not kernel values.
         "kernel": [StrOptions(set(KERNEL_NAMES) - {"precomputed"}), callable],
@@ -515,19 +507,19 @@ class GeometryAware(MetricMixin, KernelParameters, BaseEstimator):
         self, family: SomeFamily, links: Pairs, rng: np.random.RandomState, n_iter: int
     ) -> tuple[SomeFamily, Floats]:
         """Set bounds and objective; return the learned member of the family and its metric B."""
-        ends = draw_random_pairs(len(family.coordinates), rng)
-        percentiles = PERCENTILES if self.family == "rbf" else choose_percentiles(links)
-        drawn = estimate_bounds(family.coordinates, ends, family.prior, percentiles)
-        self.bounds_ = bounds = check_distance_bounds(self.bounds) or drawn
+        ends = logdet.draw_random_pairs(len(family.coordinates), rng)
+        percentiles = logdet.PERCENTILES if self.family == "rbf" else choose_percentiles(links)
+        drawn = logdet.estimate_bounds(family.coordinates, ends, family.prior, percentiles)
+        self.bounds_ = bounds = logdet.check_distance_bounds(self.bounds) or drawn
         if self.stop == "held_out":
             slack = float(self.slack)
             n_iter = count_gaining_rounds(family, links, bounds, slack, ends, most=n_iter, rng=rng)
         if n_iter == 0:
             self.objective_, self.n_iter_ = np.empty(0), 0
             return family, family.prior
-        bounded = bound_pairs(links, bounds, self.slack)
+        bounded = logdet.bound_pairs(links, bounds, self.slack)
         learned = alternate(family, bounded, n_iter=n_iter, tol=self.tol)
-        warn_of_rounds(learned.solution, family.prior, learned.family.prior, "GeometryAware")
+        logdet.warn_of_rounds(learned.solution, family.prior, learned.family.prior, "GeometryAware")
         self.objective_ = learned.objective
         self.n_iter_ = (len(learned.objective) + 1) // 2
         return learned.family, learned.solution.B

@@ -39,6 +39,7 @@ from nearkin.rows.sparse import (
     project_along,
 )
 from nearkin.rows.validation import count_rows
+from nearkin.spaces import maps
 from nearkin.spaces.feature_space import (
     PARAMETER_CONSTRAINTS,
     Extension,
@@ -46,14 +47,6 @@ from nearkin.spaces.feature_space import (
 )
 from nearkin.spaces.kernels import KernelFunction, Rows, unit_rows
 from nearkin.spaces.linalg import leading_components
-from nearkin.spaces.maps import (
-    Affine,
-    Map,
-    ThroughLandmarks,
-    UnitLength,
-    compose,
-    compose_after_scaling,
-)
 from nearkin.storage.schema import Spec, floats, ints, maybe, positive
 
 RowNumbers = NDArray[np.integer]
@@ -190,7 +183,7 @@ class TeachableMixin(MetricMixin):
     def _keep_result(self, learned: Learned, taught: Taught) -> Self:
         """Set the fitted attributes from the results of :func:`learn_in_space`."""
         self.__dict__.pop("_importances", None)
-        map_ = compose_after_scaling(self.column_scale_, learned.map)
+        map_ = maps.compose_after_scaling(self.column_scale_, learned.map)
         self.__dict__.update(learned.attributes, map_=map_, _taught=taught)
         return self
 
@@ -263,9 +256,9 @@ class Columns:
         """Turn a linear map of coordinates, of shape (q, r), into one of centred rows, (q, d)."""
         return components if self.axes is None else components @ self.axes
 
-    def map(self, components: Floats) -> Map:
+    def map(self, components: Floats) -> maps.Map:
         """Return the map that centres rows and multiplies them with a matrix of shape (q, d)."""
-        return Affine(components, self.mean)
+        return maps.Affine(components, self.mean)
 
     @property
     def attributes(self) -> dict[str, Any]:
@@ -292,9 +285,9 @@ class Directions:
         """Return ``components`` unchanged: a kernel's feature space has no columns."""
         return components
 
-    def map(self, components: Floats) -> Map:
+    def map(self, components: Floats) -> maps.Map:
         """Return the map of rows for a linear map of their coordinates, of shape (q, r)."""
-        return ThroughLandmarks(self.extension, self.landmarks @ components.T)
+        return maps.ThroughLandmarks(self.extension, self.landmarks @ components.T)
 
     def coordinates(self, X: Rows) -> Floats:
         """Coordinates of rows in this space, of shape (n, r), in float64."""
@@ -410,7 +403,7 @@ def map_by_metric(
     }
     learned = space.map(in_columns)
     if unit_length:
-        learned = compose(learned, UnitLength())
+        learned = maps.compose(learned, maps.UnitLength())
     return Learned(learned, attributes, Projection(components, unit_length))
 
 
