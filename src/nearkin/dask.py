@@ -172,11 +172,9 @@ class DaskMetric(MetricMixin, auto_wrap_output_keys=None):  # type: ignore[call-
         return find_client(self.client)
 
     def _fetch_labels(self, y: Any) -> Any:
-        """Labels in this process, computed if they are a dask collection."""
         return np.asarray(self._compute(y)) if is_dask(y) else y
 
     def _compute(self, collection: Any) -> Any:
-        """Result of computing a dask collection with the client in use."""
         client = self.client_
         with explain_failures(client):
             return dask.compute(collection, scheduler=client)[0]
@@ -232,7 +230,6 @@ def _make_initialiser(learner: type[Any]) -> Any:
 
 
 def _make_class(name: str, home: str) -> type[DaskMetric]:
-    """Make the dask class of the learner ``name`` in module ``home``."""
     text = f""":class:`{name}` for rows of dask arrays and data frames.
 
     Parameters

@@ -190,7 +190,6 @@ def _draw_originals(n_people: int, n_copies: int, most: int, rng: np.random.Rand
 
 
 def _make_people(n: int, rng: np.random.RandomState) -> Table:
-    """Random people as columns of texts, without mistakes."""
     given = _draw_words(_make_words(rng, 700, _STARTS, _ENDS), n, rng, 0.8)
     surname = _draw_words(_make_words(rng, 30_000, _STARTS, _MIDDLES, _ENDS), n, rng, 0.7)
     streets = _make_words(rng, 4000, _STARTS, _MIDDLES, _MIDDLES, _ENDS)
@@ -268,7 +267,6 @@ def _add_typo(text: str, rng: np.random.RandomState) -> str:
 
 
 def _leave_out(text: str, rng: np.random.RandomState) -> None:
-    """None: an empty cell."""
     del text, rng
 
 

@@ -180,7 +180,6 @@ def measure_groups(person: NDArray[np.integer], labels: NDArray[np.integer]) -> 
 
 
 def _pairs_within(labels: NDArray[np.integer]) -> int:
-    """Number of pairs of rows in the same group."""
     size = np.unique(labels, return_counts=True)[1]
     return int((size * (size - 1) // 2).sum())
 

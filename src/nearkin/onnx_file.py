@@ -291,12 +291,10 @@ class Tensor:
 
 
 def _onnx_type(dtype: DTypeLike) -> int:
-    """ONNX's number of a dtype."""
     return int(_import_onnx().helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
 
 
 def _import_onnx() -> Any:
-    """Import onnx; an error says how to install it."""
     with explain_missing_package("ONNX files need onnx", "onnx"):
         import onnx
         import onnx.checker
@@ -529,7 +527,6 @@ class _Between:
         return _squared_distances(self.X - self.origin, self.rows - self.origin)
 
     def city_block_distances(self) -> Tensor:
-        """City block distances (n, m)."""
         return _city_block_distances(self.X, self.rows)
 
     def products(self, factor: float = 1.0) -> Tensor:
@@ -538,11 +535,9 @@ class _Between:
         return self.X @ (factor * self.rows.T)
 
     def cosines(self) -> Tensor:
-        """Cosines (n, m)."""
         return _unit_rows(self.X) @ unit_rows(self.rows).T
 
     def exp(self, values: Tensor) -> Tensor:
-        """Exponentials."""
         return values.exp()
 
 

@@ -734,7 +734,6 @@ def _draw_shares(ax: Axes, shares: Mapping[str, float], above: str = "C3") -> Ax
 
 
 def _add_title(ax: Axes, title: str | None) -> Axes:
-    """Set the title, if there is one; returns the axes."""
     if title:
         ax.set_title(title, fontsize=10)
     return ax
@@ -749,7 +748,6 @@ def _label_axes(ax: Axes, x: str, y: str, title: str | None) -> Axes:
 
 
 def _choose_axes(ax: Axes | None) -> Axes:
-    """The given axes, or those of a new figure."""
     if ax is not None:
         return ax
     new: Axes = _import_pyplot().subplots(layout="constrained")[1]
@@ -776,7 +774,6 @@ def _make_grid_of_axes(height: int, width: int, panel: tuple[float, float]) -> N
 
 
 def _import_pyplot() -> Any:
-    """Import matplotlib's pyplot; an error says how to install it."""
     with explain_missing_package("pictures need matplotlib", "plot"):
         import matplotlib.pyplot as plt
     return plt

@@ -800,18 +800,15 @@ class NeighborIndex(WholeState, BaseEstimator):
         return Z.copy() if shared else Z
 
     def _embed_queries(self, X_new: Any) -> Floats:
-        """Embed queries in the type and layout of the index's own vectors."""
         Q = self._embed(X_new, "X_new")
         self._check_columns(Q, "X_new")
         found: Floats = self._convert(Q).astype(self.vectors.dtype, copy=False)
         return found
 
     def _convert(self, Z: Any) -> Any:
-        """Vectors converted to sparse or dense, whichever the index holds."""
         return sp.csr_array(Z) if is_sparse(self._vectors[0]) else to_dense(Z)
 
     def _check_columns(self, Z: Floats, name: str) -> None:
-        """Raise unless rows have as many columns as the vectors of the index."""
         q = self._vectors[0].shape[1]
         if Z.shape[1] == q:
             return
@@ -860,7 +857,6 @@ class NeighborIndex(WholeState, BaseEstimator):
         return None if value is None else float(value)
 
     def _check_not_empty(self) -> None:
-        """Raise unless there are rows."""
         if not len(self):
             raise NotFittedError("this NeighborIndex holds no rows yet: call fit(X) or add(X).")
 
@@ -870,7 +866,6 @@ class NeighborIndex(WholeState, BaseEstimator):
         self._check_metric()
 
     def _refuse_sparse(self, what: str) -> None:
-        """Raise if vectors are sparse, which files cannot hold."""
         if is_sparse(self._vectors[0]):
             raise InputError(
                 f"{what} writes dense vectors, but those of this index are sparse: give it a "
@@ -923,7 +918,6 @@ class NeighborIndex(WholeState, BaseEstimator):
         return find_nearest_by_cells(cells, Z, Q, k)
 
     def _is_approximate(self) -> bool:
-        """Whether queries search near cells only."""
         if self.device is not None:
             return False
         if self.search == "auto":
@@ -1006,7 +1000,6 @@ def read_index(path: StrPath) -> tuple[NDArray[Any], NDArray[Any], dict[str, Any
 
 
 def _index_error(path: StrPath, reason: str) -> StorageError:
-    """The error for a file that holds no valid index."""
     return StorageError(f"{os.fspath(path)} was not loaded: {reason}.")
 
 

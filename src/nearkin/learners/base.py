@@ -110,7 +110,6 @@ def _run_on_copy(method: _Method, *, anew: bool) -> _Method:
 
     @wraps(method)
     def run(self: Any, *args: Any, **options: Any) -> Any:
-        """Call the method on a copy, then take over its state."""
         attempt = object.__new__(type(self))
         attempt.__dict__.update(
             (name, value)
@@ -909,7 +908,6 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         """
 
         def embed_some(X: Any, rows: NDArray[np.integer]) -> Any:
-            """Embed the given rows of X."""
             return learned.apply(access.take(X, rows)) if embedding is None else embedding[rows]
 
         self.map_ = compose_after_scaling(self.column_scale_, learned)

@@ -85,7 +85,6 @@ def cosine_matrix(
     identity = np.eye(q)
 
     def value_and_slope(found: Floats) -> tuple[float, Floats]:
-        """Objective and its gradient, for W, level and slope in one array."""
         W, level, slope = found[:-2].reshape(q, q), found[-2], found[-1]
         U, V = A @ W.T, B @ W.T
         u, v = (np.linalg.norm(part, axis=1, keepdims=True) + _NO_LENGTH for part in (U, V))

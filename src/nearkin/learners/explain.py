@@ -276,7 +276,6 @@ class Explanation:
 
 
 def _shorten(text: str) -> str:
-    """Cut a text that is too long for a line."""
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
@@ -599,7 +598,6 @@ def _squared_distances(
     n = max(len(cells) for cells in [*left.values(), *right.values()])
 
     def embed(side: dict[str, Any]) -> Any:
-        """Embed the rows of one side, of shape (n, q)."""
         repeated = {
             name: cells
             if len(cells) == n
@@ -612,7 +610,6 @@ def _squared_distances(
 
 
 def _remove_each_word(cells: Any, text: str, words: list[str]) -> Any:
-    """Return copies of one cell, each without one of the words."""
     values = np.empty(len(words), dtype=object)
     for k, word in enumerate(words):
         left = re.sub(rf"\b{re.escape(word)}\b", " ", text)
@@ -723,7 +720,6 @@ def find_strongest_pulls(
 def _format_columns_of_rows(
     table: Any, rows: list[Any], names: list[str], A: Floats, B: Floats
 ) -> dict[str, tuple[str, str]]:
-    """Return the cells of both rows by column name, as text."""
     if table is not None:
         left, right = (table.cells(row) for row in rows)
         return {name: (left[name], right[name]) for name in left}

@@ -97,7 +97,6 @@ class Taught:
         """Return a function from row numbers to coordinates, which ``read``s unknown rows."""
 
         def coordinates(rows: RowNumbers) -> Any:
-            """Coordinates (k, r) of some rows of X."""
             known = np.isin(rows, self.rows, assume_unique=True).all()
             return self.get_coordinates(rows) if known else read(rows)
 

@@ -352,7 +352,6 @@ class Generative(MetricMixin, UsualParameters, BaseEstimator):
         return state
 
     def _fit_models(self, X: Floats, classes: Integers) -> ClassModels:
-        """Fit a Gaussian to the rows of each class."""
         return fit_class_models(
             X, classes, covariance=self.covariance, regularization=self.regularization
         )
@@ -385,7 +384,6 @@ class Generative(MetricMixin, UsualParameters, BaseEstimator):
             return lambda Z: kernel_density_weights(Z, rank, np.random.RandomState(seed))
 
         def by_mixture(Z: Floats) -> Floats:
-            """Density weights by Gaussians of the classes that neighbours vote for."""
             voted = predict_left_out_classes(Z, classes, self.n_neighbors)
             voted = np.unique(voted, return_inverse=True)[1]
             return mixture_density_weights(X, self._fit_models(X, voted))

@@ -192,7 +192,6 @@ def count_gaining_rounds(
     members = [family] * len(folds)
 
     def score_folds(metrics: list[Floats]) -> Floats:
-        """Average precision of held-out pairs on each fold."""
         return np.array(
             [
                 _precision(family.coordinates, B, pairs[judge], same[judge], ends)
@@ -221,7 +220,6 @@ def _precision(
     """Average precision of pairs among random ones, ``ends`` (2, k), under the metric B on F."""
 
     def distances(left: NDArray[np.integer], right: NDArray[np.integer]) -> Floats:
-        """Distances under B between rows."""
         Z = F[left] - F[right]
         return np.asarray(np.sqrt(np.maximum(np.einsum("kr,kr->k", Z @ B, Z), 0)))
 

@@ -44,7 +44,6 @@ def geometric_mean_objective(A: Floats, S: Floats, D: Floats, balance: float = 0
     """
 
     def squared_distance(P: Floats, Q: Floats) -> float:
-        """Squared geodesic distance of two matrices."""
         return float((np.log(eigvalsh(Q, P)) ** 2).sum())
 
     to_must = squared_distance(A, np.linalg.inv(S))
@@ -218,7 +217,6 @@ def pair_scatters(pairs: Pairs, coordinates: Coordinates) -> tuple[Scatter, Scat
     F, known = coordinates(pairs.points), pairs.restrict(pairs.points)
 
     def scatter(links: NDArray[np.integer], weight: Floats) -> Scatter:
-        """Weighted scatter of the differences of some links."""
         Z = F[links[:, 0]] - F[links[:, 1]]
         return Scatter((weight * Z.T) @ Z, float(weight.sum()))
 

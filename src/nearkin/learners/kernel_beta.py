@@ -309,7 +309,6 @@ class KernelBeta(KernelRowsMixin, TeachableMixin, KernelParameters, BaseEstimato
         weights: list[Floats] = []
 
         def along(some: NDArray[np.integer]) -> Any:
-            """Unweighted coordinates of some rows of X."""
             U = coordinates(some)
             if not stages:
                 return U

@@ -112,7 +112,6 @@ def window_springs(
     mean_squared = 2 * float(F.var(axis=0).sum()) * n / (n - 1)
 
     def weigh_springs(squared: Floats) -> Floats:
-        """Weights of the window's springs whose rest lengths have these squares."""
         if mean_squared == 0:  # all rows coincide
             return np.full_like(squared, regularization)
         nearness = np.exp(squared / -(window * mean_squared))

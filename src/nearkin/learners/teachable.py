@@ -161,7 +161,6 @@ class TeachableMixin(MetricMixin):
         taught = get_taught(self)
 
         def read(rows: RowNumbers) -> Any:
-            """Coordinates of rows of X by their numbers."""
             return taught.space.coordinates(
                 self._check_and_scale(access.take(X, rows), reset=False)
             )

@@ -78,7 +78,6 @@ def index_places(chosen: Ints) -> Callable[[Ints], Ints]:
     ascending, positions = np.append(chosen[order], -1), np.append(order, -1)
 
     def look_up(numbers: Ints) -> Ints:
-        """Positions of numbers in ``chosen``, or −1."""
         at = np.searchsorted(ascending[:-1], numbers)
         return np.where(ascending[at] == numbers, positions[at], -1)
 

@@ -136,7 +136,6 @@ def _are_scalars(entry: Any, count: int) -> bool:
 
 
 def _is_whole(value: object) -> bool:
-    """Whether a value is a whole number, as an int or a float."""
     return isinstance(value, (int, float)) and value == value // 1
 
 
@@ -1043,7 +1042,6 @@ class Pairs:
         place = index_places(chosen)
 
         def inside(links: Ints, weights: Doubles) -> tuple[Ints, Doubles]:
-            """Return the links between chosen rows, renumbered, and their weights."""
             places = place(links)
             kept = (places >= 0).all(axis=1)
             return places[kept], weights[kept]

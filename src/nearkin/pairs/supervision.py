@@ -274,7 +274,6 @@ def _find_grades_against_pairs(pairs: Pairs) -> list[str]:
 
 
 def _warn(problem: str, cases: Sequence[Any], remedy: str) -> None:
-    """Warn of a problem with its first case and the number of others."""
     more = f" (and {len(cases) - 1} more)" if len(cases) > 1 else ""
     message = f"{problem}: {cases[0]}{more}. All are used as they are; {remedy}."
     notice(message, ContradictionWarning)
@@ -318,7 +317,6 @@ def draw_of_each_kind(pairs: Pairs, most: int, rng: np.random.RandomState) -> Pa
     """Sample at most ``most`` must-links and cannot-links each, which keep their kind's weight."""
 
     def sample(links: Any, weight: Any) -> tuple[Any, Any]:
-        """Sample links of one kind, and scale their weights."""
         if len(links) <= most:
             return links, weight
         some = np.sort(rng.choice(len(links), most, replace=False))

@@ -264,7 +264,6 @@ def learn_actively(
             learner = KernelBeta(n_landmarks=min(_LANDMARKS, n_rows), random_state=seed)
 
     def learn(pairs: Pairs) -> Any:
-        """Fit a copy of the learner to the pairs and what follows from them."""
         tell = balance_inferred if goal == "clusters" else add_inferred
         return clone(learner).fit(X, pairs=tell(pairs, rng))
 

@@ -244,7 +244,6 @@ def _learn_from_halves(
     view = LiveView(metric, X)
 
     def learn_distances(part: Pairs) -> Floats:
-        """Learned distances of pairs to judge by and of random pairs."""
         before_each_fit()
         taught = learn_again(metric, X, add_inferred(part, rng, _MOST_TOLD))
         return linked_distances(view.seen_by(taught).embedding(), both)

@@ -93,7 +93,6 @@ def separability(Z: Any, y: Any, *, distance: Callable[[Any, Any], Any] | None =
     sums = np.zeros((-(-len(number) // size), 2))
 
     def sum_block(rows: slice) -> None:
-        """Write the sums of distances within and between classes, for some rows."""
         by_class = np.add.reduceat(distance(Z[rows], Z), starts, axis=1, dtype=np.float64)
         within = by_class[np.arange(len(by_class)), number[rows]].sum()
         sums[rows.start // size] = within, by_class.sum() - within

@@ -368,7 +368,6 @@ def model_answers(rank: Floats, same: Mask) -> AnswerModel | None:
     a, b = _IMAGINED_ANSWERS
 
     def loss(parameters: Floats) -> float:
-        """Negative log-posterior of level, slope and logit of twice the error rate."""
         level, slope, logit = parameters
         wrong = 0.5 * expit(logit)
         right = expit(sign * (level + slope * x))
@@ -538,7 +537,6 @@ def judge_membership(distance: Doubles, said: Ints, who: Ints | None = None) -> 
         return (1 - rates[0]) * near + rates[0] / n_groups, rates[1:][people], rates
 
     def loss(parameters: Doubles) -> float:
-        """Negative log-posterior of the parameters."""
         P, wrong, rates = parts(parameters)
         likely = np.log((1 - wrong) * P + wrong * (1 - P) / (n_groups - 1)).sum()
         for (a, b), some in ((_IMAGINED_ROWS, rates[:1]), (_IMAGINED_SLIPS, rates[1:])):

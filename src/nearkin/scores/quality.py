@@ -187,7 +187,6 @@ def estimate_quality(
     share += np.where(same, 0.0, weight) / weight[~same].sum()
 
     def mean(values: Floats | Mask, kind: Mask) -> float:
-        """Weighted mean of values over the pairs of one kind."""
         return round(float(share[kind] @ values[kind]), 12)
 
     placement = _place_pairs(distances, same, weight)
@@ -211,7 +210,6 @@ def estimate_quality(
     of_alarm = np.where(same, 0.0, kept_alarm * share * (inside - alarm))
 
     def estimate(figure: Figure) -> IntervalEstimate:
-        """Estimate a figure and its interval."""
         value = figure(hit, alarm, prevalence)[0]
         centre, by_hit, by_alarm = figure(
             kept * hit + (1 - kept) / 2, kept_alarm * alarm + (1 - kept_alarm) / 2, prevalence

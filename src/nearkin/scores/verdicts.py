@@ -126,7 +126,6 @@ def estimate_prevalence(verdicts: Verdicts, distances: Floats) -> float:
     counted = min(_COUNTED, len(chance))
 
     def slope(share: float) -> float:
-        """Derivative of the objective with respect to the share of same pairs."""
         by_pairs = (2 * chance - 1) / (share * chance + (1 - share) * (1 - chance))
         return float(counted * by_pairs.mean() + 1 / share - 1 / (1 - share))
 
@@ -176,7 +175,6 @@ def fit_logistic_verdicts(distances: Floats, same: Mask, weight: Floats) -> Verd
     terms = np.column_stack([np.ones(len(u)), u])
 
     def loss(curve: Floats) -> tuple[float, Floats]:
-        """Negative log-likelihood and its gradient, for level and slope."""
         odds = terms @ curve
         return (
             float(share @ (np.logaddexp(0.0, odds) - told * odds)),
@@ -293,7 +291,6 @@ def _fit_sharpness(u: Floats, told: Floats, weight: Floats) -> float:
     """Fit s of the probabilities expit(s u) to target probabilities ``told``, by likelihood."""
 
     def slope(s: float) -> float:
-        """Slope of the log-likelihood, which is concave."""
         return float(weight @ (u * (told - expit(s * u))))
 
     if slope(0.0) <= 0:

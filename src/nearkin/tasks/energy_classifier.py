@@ -199,7 +199,6 @@ class EnergyClassifier(WholeState, PartlyLabelled, BaseEstimator):
         return validation.validate_rows(self, X, reset=reset, accept_sparse="csr")
 
     def _energies(self, X: Any) -> Any:
-        """Energy of each label for each row, of shape (n, n_classes)."""
         check_is_fitted(self)
         rows = self._validate(X, reset=False)
         Z = rows if self.metric_ is None else _to_plain_array(self.metric_.transform(X))
@@ -219,7 +218,6 @@ def _to_plain_array(Z: Any) -> Any:
 
 
 def _is_fitted(metric: Any) -> bool:
-    """Whether the metric has been fitted."""
     try:
         check_is_fitted(metric)
     except NotFittedError:

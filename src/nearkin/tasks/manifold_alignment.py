@@ -324,7 +324,6 @@ class ManifoldAlignment(WholeState, BaseEstimator):
         return edges
 
     def _find_map(self, number: int) -> ThroughLandmarks:
-        """Return the map of the set with this number, or raise an error."""
         if not 0 <= number < len(self.maps_):
             raise InputError(f"there is no set {number}: they are 0 to {len(self.maps_) - 1}.")
         return self.maps_[number]

@@ -367,7 +367,6 @@ class MultipleKernelClassifier(WholeState, PartlyLabelled, BaseEstimator):
         return weighted_sum(self.weights_, lambda m: np.asarray(self.kernels_[m](X, self._rows)))
 
     def _make_kernels(self, X: Floats, classes: NDArray[np.integer]) -> list[BaseKernel]:
-        """Return the kernel functions that the parameters ask for."""
         if not isinstance(self.kernels, str):
             if len(self.kernels) == 0 or not all(map(callable, self.kernels)):
                 raise InputError("kernels must be a list of functions kernel(A, B), at least one.")
@@ -405,7 +404,6 @@ def _keep_matrices(kernels: list[BaseKernel], X: Floats) -> Callable[[int], Floa
     """Return a function from numbers of kernels to matrices, which are stored where they fit."""
 
     def matrix(m: int) -> Floats:
-        """Compute a kernel matrix among the rows."""
         K = np.asarray(kernels[m](X, X), dtype=np.float64)
         if K.shape != (len(X), len(X)) or not np.isfinite(K).all():
             raise InputError(
