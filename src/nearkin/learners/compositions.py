@@ -26,7 +26,7 @@ from nearkin.errors import InputError, InputTypeError, raise_input_errors
 from nearkin.learners.base import MetricMixin, replace_state, stored_learner, stored_metric
 from nearkin.learners.explain import TaughtPart
 from nearkin.learners.fit_steps import call_once
-from nearkin.learners.parameters import with_parameters
+from nearkin.learners.parameters import SeedParameter, with_parameters
 from nearkin.messages import collect_notices, hand_on, mute_categories, notice
 from nearkin.pairs.answers import Answers
 from nearkin.pairs.closure import draw_links
@@ -337,7 +337,7 @@ class Chain(MetricMixin, BaseEstimator):
 
 @stored_metric(learners_=list_of(estimator), factors_=floats("l"), axes_=floats("q p"))
 @with_parameters
-class Blend(MetricMixin, BaseEstimator):
+class Blend(MetricMixin, SeedParameter, BaseEstimator):
     r"""Combine several learners by a weighted mean of their squared distances.
 
     Each of several learners' distances are brought to the same scale first: the mean squared
@@ -395,13 +395,11 @@ class Blend(MetricMixin, BaseEstimator):
     learners: Sequence[Any] = field(kw_only=False)
     weights: ArrayLike | None = None
     n_components: int | None = None
-    random_state: Any = None
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "learners": [list, tuple],
         "weights": ["array-like", None],
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
-        "random_state": ["random_state"],
     }
 
     @replace_state
@@ -507,7 +505,7 @@ class FidelityWarning(UserWarning):
 
 @stored_learner(fidelity_=real)
 @with_parameters
-class Distilled(MetricMixin, BaseEstimator):
+class Distilled(MetricMixin, SeedParameter, BaseEstimator):
     r"""Imitate a learner by one map through landmarks, which is fast to serve.
 
     A row's image is a sum over landmarks, as fast as those of :class:`KernelBeta`, whatever the
@@ -567,12 +565,10 @@ class Distilled(MetricMixin, BaseEstimator):
     learner: Any = field(default=None, kw_only=False)
     n_landmarks: int = 300
     min_fidelity: float = 0.9
-    random_state: Any = None
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_landmarks": [Interval(Integral, 1, None, closed="left")],
         "min_fidelity": [Interval(Real, 0, 1, closed="both")],
-        "random_state": ["random_state"],
     }
 
     @replace_state

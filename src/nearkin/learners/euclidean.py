@@ -8,14 +8,14 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from nearkin.learners.base import MetricMixin, stored_learner
-from nearkin.learners.parameters import with_parameters
+from nearkin.learners.parameters import SeedParameter, with_parameters
 from nearkin.pairs.supervision import Evidence
 from nearkin.spaces.maps import Identity
 
 
 @stored_learner()
 @with_parameters
-class Euclidean(MetricMixin, BaseEstimator):
+class Euclidean(MetricMixin, SeedParameter, BaseEstimator):
     """The Euclidean distance, with a threshold from pairs.
 
     Nothing of the distance is learned; only ``threshold_``, up to which two rows are called the
@@ -53,12 +53,6 @@ class Euclidean(MetricMixin, BaseEstimator):
     _takes_graded: ClassVar[bool] = True
 
     scale: bool = False
-    random_state: Any = None
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "scale": ["boolean"],
-        "random_state": ["random_state"],
-    }
 
     def _learn_from(self, X: Any, evidence: Evidence, rng: np.random.RandomState) -> None:
         """Set the identity as the map; only the threshold is found from the evidence."""

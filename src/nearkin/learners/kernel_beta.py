@@ -265,7 +265,6 @@ class KernelBeta(KernelRowsMixin, TeachableMixin, KernelParameters, BaseEstimato
     _takes_graded: ClassVar[bool] = True
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "center": ["boolean"],
         "weighting": [StrOptions(set(_RANK_TOL))],
         "prior_pairs": [Interval(Real, 0, None, closed="neither")],
         "n_iter": [Interval(Integral, 1, None, closed="left")],

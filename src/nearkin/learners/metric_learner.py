@@ -26,7 +26,7 @@ from nearkin.learners.compositions import Blend, Chain
 from nearkin.learners.explain import TaughtPart
 from nearkin.learners.fit_steps import keep_results
 from nearkin.learners.geometry_aware import FewRowsWarning
-from nearkin.learners.parameters import with_parameters
+from nearkin.learners.parameters import SeedParameter, with_parameters
 from nearkin.learners.selection import (
     EUCLIDEAN,
     LEAST_PAIRS,
@@ -132,7 +132,7 @@ def _drawn(X: Any, evidence: Evidence, rng: np.random.RandomState) -> NDArray[np
     suspects_=list_of(a("Suspect")),
 )
 @with_parameters
-class MetricLearner(MetricMixin, BaseEstimator):
+class MetricLearner(MetricMixin, SeedParameter, BaseEstimator):
     """Compare learners on held-out pairs, and blend the best of them into one metric.
 
     Candidates made of this library's learners are compared on held-out pairs. The best is learned
@@ -266,20 +266,15 @@ class MetricLearner(MetricMixin, BaseEstimator):
     groups: Sequence[Any] | None = None
     table: Any = None
     verbose: bool = False
-    random_state: Any = None
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "time_budget": [Interval(Real, 0, None, closed="left")],
-        "robust": ["boolean"],
         "scale": ["boolean", StrOptions({"auto"})],
-        "spread": ["boolean"],
         "goal": [StrOptions({"groups", "search"})],
         "n_components": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"}), None],
         "n_landmarks": [Interval(Integral, 2, None, closed="left")],
         "groups": ["array-like", None],
         "table": [HasMethods(["fit", "transform"]), None],
-        "verbose": ["boolean"],
-        "random_state": ["random_state"],
     }
 
     @replace_state

@@ -17,7 +17,12 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from nearkin._types import Floats
 from nearkin.errors import InputError
 from nearkin.learners.base import MetricMixin, stored_learner
-from nearkin.learners.parameters import KernelParameters, KernelRowsMixin, with_parameters
+from nearkin.learners.parameters import (
+    KernelParameters,
+    KernelRowsMixin,
+    SeedParameter,
+    with_parameters,
+)
 from nearkin.messages import notice
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import Evidence, draw_example_pairs
@@ -283,7 +288,6 @@ class KernelA(KernelRowsMixin, MetricMixin, KernelParameters, BaseEstimator):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **WINDOW_CONSTRAINTS,
-        "learn_weights": ["boolean"],
     }
 
     def _learn_from(self, X: Rows, evidence: Evidence, rng: np.random.RandomState) -> None:
@@ -335,7 +339,7 @@ class KernelA(KernelRowsMixin, MetricMixin, KernelParameters, BaseEstimator):
     n_iter_=whole,
 )
 @with_parameters
-class LLMA(MetricMixin, BaseEstimator):
+class LLMA(MetricMixin, SeedParameter, BaseEstimator):
     r"""Locally linear metric adaptation: a metric that bends input space.
 
     The points named in pairs, the anchors, are displaced: must-linked ones towards each other,
@@ -424,12 +428,9 @@ class LLMA(MetricMixin, BaseEstimator):
     margin: float = 1.0
     window_neighbors: int | str | None = "auto"
     scale: bool = False
-    random_state: Any = None
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "locality": [Interval(Real, 0, None, closed="neither")],
-        "scale": ["boolean"],
-        "random_state": ["random_state"],
         **WINDOW_CONSTRAINTS,
     }
 

@@ -25,34 +25,42 @@ def with_parameters(cls: _Class) -> _Class:
     """Decorate an estimator whose fields are its parameters, which are given by name.
 
     It has those of its bases too, after its own in signatures, and their
-    ``_parameter_constraints`` beside its own.
+    ``_parameter_constraints`` beside its own, which need not name a ``bool``.
     """
     made: Any = dataclass(kw_only=True, eq=False, repr=False)(cls)
     constraints: dict[str, list[Any]] = {}
     names = ["self"]
     for base in made.__mro__:
         if "__dataclass_fields__" in vars(base):
-            constraints = vars(base).get("_parameter_constraints", {}) | constraints
-            names += base.__annotations__
+            kinds = base.__annotations__
+            known = {name: ["boolean"] for name, kind in kinds.items() if kind == "bool"}
+            constraints = known | vars(base).get("_parameter_constraints", {}) | constraints
+            names += kinds
     made._parameter_constraints = constraints
-    known = signature(made.__init__)
-    ordered = sorted(known.parameters.values(), key=lambda one: names.index(one.name))
-    made.__init__.__signature__ = known.replace(parameters=ordered)
+    given = signature(made.__init__)
+    ordered = sorted(given.parameters.values(), key=lambda one: names.index(one.name))
+    made.__init__.__signature__ = given.replace(parameters=ordered)
     return cast("_Class", made)
 
 
 @with_parameters
-class UsualParameters:
+class SeedParameter:
+    """The seed of whatever draws at random."""
+
+    random_state: Any = None
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"random_state": ["random_state"]}
+
+
+@with_parameters
+class UsualParameters(SeedParameter):
     """Parameters of most learners."""
 
     n_components: int | None = None
     scale: bool = False
-    random_state: Any = None
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
-        "scale": ["boolean"],
-        "random_state": ["random_state"],
     }
 
 

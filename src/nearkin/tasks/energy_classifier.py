@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from nearkin.errors import raise_input_errors
 from nearkin.learners.base import MetricMixin, WholeState, replace_state
 from nearkin.learners.compositions import seen_first_by, sees_any_rows
-from nearkin.learners.parameters import with_parameters
+from nearkin.learners.parameters import SeedParameter, with_parameters
 from nearkin.pairs.labels import PartlyLabelled, check_classes
 from nearkin.rows import access, backends, device_math, validation
 from nearkin.rows.distances import centre, middle
@@ -26,7 +26,7 @@ from nearkin.solvers.energy import choose_margin, energies, gather_members
 
 
 @with_parameters
-class EnergyClassifier(WholeState, PartlyLabelled, BaseEstimator):
+class EnergyClassifier(WholeState, PartlyLabelled, SeedParameter, BaseEstimator):
     """Give each row the label of least energy.
 
     That is the label whose rows are near, while rows of other labels stay away from it and it from
@@ -97,14 +97,12 @@ class EnergyClassifier(WholeState, PartlyLabelled, BaseEstimator):
     n_neighbors: int = 3
     margin: str | float = "auto"
     push: float = 0.5
-    random_state: Any = None
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "metric": [HasMethods(["fit", "transform"]), None],
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "margin": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
         "push": [Interval(Real, 0, 1, closed="both")],
-        "random_state": ["random_state"],
     }
 
     @replace_state

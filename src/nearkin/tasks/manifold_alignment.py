@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from nearkin._types import Floats
 from nearkin.errors import InputError
 from nearkin.learners.base import WholeState, replace_state
-from nearkin.learners.parameters import with_parameters
+from nearkin.learners.parameters import SeedParameter, with_parameters
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import gather_evidence
 from nearkin.rows import validation
@@ -89,7 +89,7 @@ def pairs_between(sets: Sequence[Any], links: Iterable[tuple[int, int, int, int]
 
 
 @with_parameters
-class ManifoldAlignment(WholeState, BaseEstimator):
+class ManifoldAlignment(WholeState, SeedParameter, BaseEstimator):
     """Map several tables into one space in which linked rows are near each other.
 
     A graph joins near rows of each set and gives coordinates along the set's own shape. Links
@@ -173,7 +173,6 @@ class ManifoldAlignment(WholeState, BaseEstimator):
     n_iter: int = 1
     n_components: int | None = None
     n_neighbors: int = 5
-    random_state: Any = None
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BOUNDS_CONSTRAINTS,
@@ -186,7 +185,6 @@ class ManifoldAlignment(WholeState, BaseEstimator):
         "n_iter": [Interval(Integral, 1, None, closed="left")],
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "random_state": ["random_state"],
     }
 
     @replace_state

@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 from nearkin._types import Floats
 from nearkin.errors import InputError, raise_input_errors
 from nearkin.learners.base import WholeState, replace_state
-from nearkin.learners.parameters import with_parameters
+from nearkin.learners.parameters import SeedParameter, with_parameters
 from nearkin.messages import notice
 from nearkin.pairs.labels import PartlyLabelled, check_classes
 from nearkin.rows import validation
@@ -180,7 +180,7 @@ def make_rbf_kernels(
 
 
 @with_parameters
-class MultipleKernelClassifier(WholeState, PartlyLabelled, BaseEstimator):
+class MultipleKernelClassifier(WholeState, PartlyLabelled, SeedParameter, BaseEstimator):
     """Support vector machine on the best convex combination of many kernels.
 
     Parameters
@@ -256,7 +256,6 @@ class MultipleKernelClassifier(WholeState, PartlyLabelled, BaseEstimator):
     max_iter: int = 500
     tol: float = 0.01
     init: ArrayLike | None = None
-    random_state: Any = None
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "kernels": [StrOptions({"regional", "rbf"}), list],
@@ -267,7 +266,6 @@ class MultipleKernelClassifier(WholeState, PartlyLabelled, BaseEstimator):
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "init": ["array-like", None],
-        "random_state": ["random_state"],
     }
 
     @replace_state
