@@ -266,10 +266,6 @@ def _add_typo(text: str, rng: np.random.RandomState) -> str:
     return text[:place] + other + text[place + 1 :]
 
 
-def _leave_out(text: str, rng: np.random.RandomState) -> None:
-    del text, rng
-
-
 def _cut_short(text: str, rng: np.random.RandomState) -> str:
     """The text shortened to its first letter, or with its last word abbreviated."""
     del rng
@@ -279,7 +275,7 @@ def _cut_short(text: str, rng: np.random.RandomState) -> str:
 
 _MISTAKES: tuple[Callable[[str, np.random.RandomState], str | None], ...] = (
     _add_typo,
-    _leave_out,
+    lambda text, rng: None,  # an empty cell
     _cut_short,
 )
 

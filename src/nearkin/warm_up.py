@@ -41,6 +41,7 @@ from nearkin.tasks.energy_classifier import EnergyClassifier
 _MANY, _MANY_LANDMARKS, _FEW = 20_000, 256, 300
 _COLUMNS, _GROUPS = 6, 40
 _TYPES = (np.float32, np.float64)
+_KERNELS = ("linear", "poly", "cosine", "laplacian")
 
 Job = Callable[[], Any]
 
@@ -81,8 +82,10 @@ def jobs() -> list[Job]:
     found: list[Job] = []
     for dtype in _TYPES:
         found += [
-            partial(_fit_many_rows, dtype),
-            partial(_fit_kernels, dtype),
+            # Landmarks of many rows are found by pivots.
+            partial(_fit_kernel, _MANY, dtype, n_landmarks=_MANY_LANDMARKS),
+            *(partial(_fit_kernel, _FEW, dtype, n_landmarks=60, kernel=one) for one in _KERNELS),
+            partial(_fit_kernel, _FEW, dtype, n_landmarks=60, extension="nystroem"),
             partial(_fit_streams, dtype),
             partial(_search_neighbors, dtype),
             *(partial(_fit_learner, one.name, dtype) for one in LEARNERS if one.command),
@@ -105,18 +108,9 @@ def _make_pairs(group: Ints) -> Pairs:
     return Pairs.from_labels(group, n_pairs=60, random_state=0)
 
 
-def _fit_many_rows(dtype: DTypeLike) -> None:
-    X, group = _make_rows(_MANY, dtype)
-    learner = KernelBeta(n_landmarks=_MANY_LANDMARKS, random_state=0)
-    learner.fit(X, pairs=_make_pairs(group)).transform(X)
-
-
-def _fit_kernels(dtype: DTypeLike) -> None:
-    X, group = _make_rows(_FEW, dtype)
-    for kernel in ("linear", "poly", "cosine", "laplacian"):
-        learner = KernelBeta(n_landmarks=60, kernel=kernel, random_state=0)
-        learner.fit(X, pairs=_make_pairs(group)).transform(X)
-    learner = KernelBeta(n_landmarks=60, extension="nystroem", random_state=0)
+def _fit_kernel(n_rows: int, dtype: DTypeLike, **parameters: Any) -> None:
+    X, group = _make_rows(n_rows, dtype)
+    learner = KernelBeta(random_state=0, **parameters)
     learner.fit(X, pairs=_make_pairs(group)).transform(X)
 
 

@@ -58,9 +58,8 @@ class EnergyClassifier(WholeState, PartlyLabelled, SeedParameter, BaseEstimator)
     metric_ : transformer or None
         Fitted.
     margin_ : float
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        When X has column names.
+    n_features_in_, feature_names_in_
+        The columns of X.
 
     References
     ----------

@@ -217,8 +217,12 @@ class ManifoldAlignment(WholeState, SeedParameter, BaseEstimator):
             neighbor_graph(rows, self.graph_neighbors, metric=self.metric, weight=self.edge_weight)
             for rows in checked
         ]
-        if self.cross_neighbors == 0:
-            eigenvalues, V = _find_smooth_functions(graphs, self.n_vectors, rng)
+        if self.cross_neighbors == 0:  # the smoothest functions of each graph, zero on others
+            found = [smoothest_functions(W, self.n_vectors, random_state=rng) for W in graphs]
+            eigenvalues = np.concatenate([values for values, _ in found])
+            order = np.argsort(eigenvalues, kind="stable")
+            eigenvalues = eigenvalues[order]
+            V: Floats = block_diag(*[functions for _, functions in found])[:, order]
         else:
             joint = sp.block_diag(graphs, format="csr") + self._find_cross_edges(checked)
             n_vectors = self.n_vectors * len(graphs)
@@ -325,13 +329,3 @@ class ManifoldAlignment(WholeState, SeedParameter, BaseEstimator):
         if not 0 <= number < len(self.maps_):
             raise InputError(f"there is no set {number}: they are 0 to {len(self.maps_) - 1}.")
         return self.maps_[number]
-
-
-def _find_smooth_functions(
-    graphs: list[Any], n_vectors: int, rng: np.random.RandomState
-) -> tuple[Floats, Floats]:
-    """The ``n_vectors`` smoothest functions of each graph, zero on others, the smoothest first."""
-    found = [smoothest_functions(graph, n_vectors, random_state=rng) for graph in graphs]
-    eigenvalues = np.concatenate([values for values, _ in found])
-    order = np.argsort(eigenvalues, kind="stable")
-    return eigenvalues[order], block_diag(*[V for _, V in found])[:, order]

@@ -82,7 +82,17 @@ def combine_kernels(
     weights = np.full(n_kernels, 1 / n_kernels) if start is None else start
     history: list[float] = []
     while True:
-        value, q = _train(weights, kernel, problems, C)
+        combined = weighted_sum(weights, kernel)
+        value = 0.0
+        duals = np.zeros((len(combined), len(problems)))
+        for p, (rows, labels) in enumerate(problems):
+            K = combined[np.ix_(rows, rows)]
+            machine = SVC(C=C, kernel="precomputed", tol=1e-5, cache_size=500).fit(K, labels)
+            gamma = np.zeros(len(rows))
+            gamma[machine.support_] = machine.dual_coef_[0]
+            value += float(np.abs(gamma).sum() - gamma @ K @ gamma / 2)
+            duals[rows, p] = gamma
+        q = np.array([np.sum(duals * (kernel(m) @ duals)) for m in range(n_kernels)])
         history.append(value)
         gap = float(q.max() - weights @ q) / 2 / max(abs(value), 1e-300)
         if gap <= tol or len(history) > max_iter:
@@ -91,27 +101,6 @@ def combine_kernels(
         norms[norms <= _NEGLIGIBLE * norms.max()] = 0
         weights = norms / norms.sum()
     return Combination(weights, np.array(history), gap, gap <= tol)
-
-
-def _train(
-    weights: Floats,
-    kernel: Callable[[int], Floats],
-    problems: Sequence[tuple[NDArray[np.integer], Floats]],
-    C: float,
-) -> tuple[float, Floats]:
-    """Train a support vector machine for each problem: return J, and q (M,) of the kernels."""
-    combined = weighted_sum(weights, kernel)
-    total = 0.0
-    duals = np.zeros((len(combined), len(problems)))
-    for p, (rows, labels) in enumerate(problems):
-        K = combined[np.ix_(rows, rows)]
-        machine = SVC(C=C, kernel="precomputed", tol=1e-5, cache_size=500).fit(K, labels)
-        gamma = np.zeros(len(rows))
-        gamma[machine.support_] = machine.dual_coef_[0]
-        total += float(np.abs(gamma).sum() - gamma @ K @ gamma / 2)
-        duals[rows, p] = gamma
-    q = np.array([np.sum(duals * (kernel(m) @ duals)) for m in range(len(weights))])
-    return total, q
 
 
 def weighted_sum(weights: Floats, kernel: Callable[[int], Floats]) -> Floats:
@@ -218,9 +207,8 @@ class MultipleKernelClassifier(WholeState, PartlyLabelled, SeedParameter, BaseEs
         Duality gap at the end, as a share of the objective.
     n_iter_ : int
     classes_ : ndarray
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        When X has column names.
+    n_features_in_, feature_names_in_
+        The columns of X.
 
     References
     ----------
@@ -289,12 +277,11 @@ class MultipleKernelClassifier(WholeState, PartlyLabelled, SeedParameter, BaseEs
             check_consistent_length(X, classes)
         X, classes = X[classes >= 0], classes[classes >= 0]
         kernels = self._make_kernels(X, classes)
-        problems = split_into_binary(classes, self.multi_class)
         matrix = _keep_matrices(kernels, X)
         found = combine_kernels(
             len(kernels),
             matrix,
-            problems,
+            split_into_binary(classes, self.multi_class),
             C=self.C,
             max_iter=self.max_iter,
             tol=self.tol,
