@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearkin._types import Floats
+from nearkin._types import Floats, Integers
 from nearkin.errors import InputError, explain_missing_package
 from nearkin.learners.compositions import last_learner
 from nearkin.pairs.labels import number_classes
@@ -122,7 +122,7 @@ def embedding(
     return _add_title(ax, title)
 
 
-def _class_name(y: Any, classes: NDArray[np.integer], number: int) -> str | None:
+def _class_name(y: Any, classes: Integers, number: int) -> str | None:
     """Name of a class in a legend; None if it has none."""
     if number < 0:
         return None if y is None else "unknown"

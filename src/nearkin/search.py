@@ -18,7 +18,7 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from nearkin._types import Floats, Ints
+from nearkin._types import Floats, Ints, Rng
 from nearkin.errors import InputError, InputTypeError, explain_missing_package, raise_input_errors
 from nearkin.learners.base import WholeState, replace_state
 from nearkin.learners.compositions import last_learner, sees_any_rows
@@ -155,9 +155,7 @@ def choose_radius(pairs: NearPairs, precision: float | None = None) -> float:
     return float(pairs.radii[good[-1]]) if len(good) else 0.0
 
 
-def find_radius_of_share(
-    Z: Any, distances: Floats, rows: Ints, share: float, rng: np.random.RandomState
-) -> float:
+def find_radius_of_share(Z: Any, distances: Floats, rows: Ints, share: float, rng: Rng) -> float:
     """Distance within which a given share of all pairs of rows lie; 0 if that share is no pair.
 
     From each row's nearest others and their distances, (n, k) each, or from a million random pairs

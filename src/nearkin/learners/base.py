@@ -8,14 +8,13 @@ from functools import cached_property, wraps
 from typing import Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context, clone
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import InvalidParameterError
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
-from nearkin._types import Floats
+from nearkin._types import Floats, Integers, Mask, Rng
 from nearkin._version import __version__
 from nearkin.errors import InputError, InputTypeError, NearkinError, few
 from nearkin.learners.explain import (
@@ -254,7 +253,7 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         self._learn_from(X, evidence, check_random_state(self.random_state))
         return self
 
-    def _learn_from(self, X: Any, evidence: Evidence, rng: np.random.RandomState) -> None:
+    def _learn_from(self, X: Any, evidence: Evidence, rng: Rng) -> None:
         """Set the fitted attributes from checked and scaled rows, and end with :meth:`_keep`."""
 
     def transform(self, X: Any) -> Floats:
@@ -429,7 +428,7 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
             return score_order(self._embed_rows(X, rows), pairs=pairs)
         return score_order(self._embed(X), y, pairs=pairs)
 
-    def same(self, X_a: Any, X_b: Any) -> NDArray[np.bool_]:
+    def same(self, X_a: Any, X_b: Any) -> Mask:
         """Whether two rows are the same kind of thing, row by row.
 
         It is where :meth:`chance_same` is ½ or more: after ``fit``, where the learned distance is
@@ -454,7 +453,7 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         >>> metric.same(X[[0, 0]], X[[1, -1]])
         array([ True, False])
         """
-        found: NDArray[np.bool_] = self.pair_distance(X_a, X_b) <= read_verdicts(self).radius
+        found: Mask = self.pair_distance(X_a, X_b) <= read_verdicts(self).radius
         return found
 
     def chance_same(self, X_a: Any, X_b: Any, prevalence: Prevalence = None) -> Floats:
@@ -636,12 +635,7 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         return found
 
     def distilled(
-        self,
-        X: Any,
-        n_landmarks: int = 300,
-        *,
-        min_fidelity: float = 0.9,
-        random_state: Any = None,
+        self, X: Any, n_landmarks: int = 300, *, min_fidelity: float = 0.9, random_state: Any = None
     ) -> Any:
         """Imitate this metric by one map through landmarks, which is fast to serve.
 
@@ -853,7 +847,7 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         """Return X checked, its columns divided by ``column_scale_``, which ``reset`` finds."""
         return scale_rows(self, self._check_rows(X, reset=reset), reset=reset)
 
-    def _embed_rows(self, X: Any, rows: NDArray[np.integer]) -> Any:
+    def _embed_rows(self, X: Any, rows: Integers) -> Any:
         """Embed the rows of these numbers of an unchecked X, as an array of shape (k, q)."""
         if backends.is_remote(X):  # whose names of columns the rows alone would not have
             return self.map_.apply(self._check_rows(X).take(rows))
@@ -895,19 +889,14 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         return tags
 
     def _keep(
-        self,
-        learned: Map,
-        X: Any,
-        evidence: Evidence,
-        rng: np.random.RandomState,
-        embedding: Any = None,
+        self, learned: Map, X: Any, evidence: Evidence, rng: Rng, embedding: Any = None
     ) -> None:
         """Set ``map_`` and the threshold from a map of scaled rows, at the end of a fit.
 
         ``embedding`` are the mapped rows of X, if the caller has them.
         """
 
-        def embed_some(X: Any, rows: NDArray[np.integer]) -> Any:
+        def embed_some(X: Any, rows: Integers) -> Any:
             return learned.apply(access.take(X, rows)) if embedding is None else embedding[rows]
 
         self.map_ = compose_after_scaling(self.column_scale_, learned)
@@ -949,11 +938,7 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         return backends.to_numpy(linked_distances(Z, places.reshape(links.shape)))
 
     def _calibrate(
-        self,
-        X: Any,
-        evidence: Evidence,
-        rng: np.random.RandomState,
-        embedded: Callable[[Any, NDArray[np.integer]], Any],
+        self, X: Any, evidence: Evidence, rng: Rng, embedded: Callable[[Any, Integers], Any]
     ) -> None:
         """Set ``learned_from_``, the threshold and the other attributes in ``VERDICTS``.
 

@@ -14,7 +14,7 @@ from scipy.special import expit
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval
 
-from nearkin._types import Doubles, Floats, Ints, Mask
+from nearkin._types import Doubles, Floats, Ints, Mask, Rng
 from nearkin.errors import InputError
 from nearkin.learners.base import stored_learner
 from nearkin.learners.fit_steps import Coordinates, Learned, Taught, to_host_float64
@@ -140,15 +140,11 @@ class ColumnWeights(LinearInSpaceMixin, UsualParameters, BaseEstimator):
 
     kernel: ClassVar[None] = None  # columns alone have weights
 
-    def _prepare_space(
-        self, space: LinearSpace, evidence: Evidence, X: Any, rng: np.random.RandomState
-    ) -> Doubles:
+    def _prepare_space(self, space: LinearSpace, evidence: Evidence, X: Any, rng: Rng) -> Doubles:
         """Mean squared difference of random pairs in each column, of shape (r,)."""
         return np.asarray(2 * np.diag(space.covariance), dtype=np.float64)
 
-    def _learn(
-        self, taught: Taught, coordinates: Coordinates, rng: np.random.RandomState
-    ) -> Learned:
+    def _learn(self, taught: Taught, coordinates: Coordinates, rng: Rng) -> Learned:
         """Weigh columns, or groups of them, by logistic regression of the pairs."""
         usual = taught.prepared
         together = self._group_columns(taught.space, usual)

@@ -21,7 +21,7 @@ from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import validate_data
 
-from nearkin._types import Floats
+from nearkin._types import Floats, Rng
 from nearkin.errors import InputError, InputTypeError, raise_input_errors
 from nearkin.learners.base import MetricMixin, replace_state, stored_learner, stored_metric
 from nearkin.learners.explain import TaughtPart
@@ -627,9 +627,7 @@ class Distilled(MetricMixin, SeedParameter, BaseEstimator):
             notice(f"{said}. Give more landmarks, or keep the metric itself.", FidelityWarning)
 
 
-def _fit_imitation(
-    X: Any, Z: Floats, n_landmarks: int, rng: np.random.RandomState
-) -> tuple[Map, float]:
+def _fit_imitation(X: Any, Z: Floats, n_landmarks: int, rng: Rng) -> tuple[Map, float]:
     """Fit a map through landmarks to images Z of rows, and measure its fidelity by other rows.
 
     Of two maps, kernel ridge regression and interpolation between near landmarks, that of higher
@@ -676,9 +674,7 @@ def _see_columns_as_they_are(learners: Sequence[Any]) -> bool:
     )
 
 
-def _principal_axes(
-    parts: list[Any], most: int | None, n_columns: int, rng: np.random.RandomState
-) -> Floats:
+def _principal_axes(parts: list[Any], most: int | None, n_columns: int, rng: Rng) -> Floats:
     """Find the principal axes of embeddings side by side, as rows of shape (q, p).
 
     With ``most``, q is at most that, and no larger than :data:`_KEPT_VARIANCE` needs; without, q is

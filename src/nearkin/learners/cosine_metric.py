@@ -11,7 +11,7 @@ from scipy.special import expit
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval
 
-from nearkin._types import Floats, Ints, Mask
+from nearkin._types import Floats, Ints, Mask, Rng
 from nearkin.learners.base import stored_learner
 from nearkin.learners.fit_steps import Coordinates, Learned, Taught, to_host_float64
 from nearkin.learners.parameters import with_parameters
@@ -174,9 +174,7 @@ class CosineMetric(LinearInKernelMixin, BaseEstimator):
         "wrong": [Interval(Real, 0, 0.5, closed="left")],
     }
 
-    def _learn(
-        self, taught: Taught, coordinates: Coordinates, rng: np.random.RandomState
-    ) -> Learned:
+    def _learn(self, taught: Taught, coordinates: Coordinates, rng: Rng) -> Learned:
         """Find W by :func:`cosine_matrix`; must-links and cannot-links weigh the same in sum."""
         links = draw_example_pairs(taught.evidence, rng, most=_MOST_EXAMPLES)
         sums = links.must_weight.sum(), links.cannot_weight.sum()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import numpy as np
 from sklearn.base import BaseEstimator
 
+from nearkin._types import Rng
 from nearkin.learners.base import MetricMixin, stored_learner
 from nearkin.learners.parameters import SeedParameter, with_parameters
 from nearkin.pairs.supervision import Evidence
@@ -54,7 +54,7 @@ class Euclidean(MetricMixin, SeedParameter, BaseEstimator):
 
     scale: bool = False
 
-    def _learn_from(self, X: Any, evidence: Evidence, rng: np.random.RandomState) -> None:
+    def _learn_from(self, X: Any, evidence: Evidence, rng: Rng) -> None:
         """Set the identity as the map; only the threshold is found from the evidence."""
         self.n_components_ = X.shape[1]
         self._keep(Identity(), X, evidence, rng)

@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from nearkin._types import Floats, Integers
+from nearkin._types import Floats, Integers, Rng
 from nearkin.errors import InputError, InputTypeError
 from nearkin.learners.base import MetricMixin, gather_read_once, replace_state, stored_learner
 from nearkin.learners.parameters import UsualParameters, with_parameters
@@ -373,9 +373,7 @@ class Generative(MetricMixin, UsualParameters, BaseEstimator):
             return _LOCAL_INTERPOLATION if self.combine == "local" else 0.0
         return float(self.interpolation)
 
-    def _choose_density(
-        self, X: Floats, classes: Integers, rng: np.random.RandomState
-    ) -> Callable[[Floats], Floats]:
+    def _choose_density(self, X: Floats, classes: Integers, rng: Rng) -> Callable[[Floats], Floats]:
         """Return a function from mapped rows to weights (n,): the density by "gmm" or "kde"."""
         if self.combine == "kde":
             rank = max(1, int(np.linalg.matrix_rank(X - X[0])))

@@ -6,11 +6,10 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from nearkin._types import Floats, Mask
+from nearkin._types import Floats, Integers, Mask, Rng
 from nearkin.errors import InputError
 from nearkin.learners.base import MetricMixin, stored_learner
 from nearkin.learners.fit_steps import call_once
@@ -84,9 +83,7 @@ class FewRowsWarning(UserWarning):
     """What was learned is mostly about a few rows."""
 
 
-def find_smooth_functions(
-    learner: Any, X: Rows, rng: np.random.RandomState, W: Any = None
-) -> tuple[Floats, Floats]:
+def find_smooth_functions(learner: Any, X: Rows, rng: Rng, W: Any = None) -> tuple[Floats, Floats]:
     """Roughness (r,), increasing, and functions (n, r) of rows that are smooth along the data.
 
     ``W`` is the graph of the rows, if it is there already.
@@ -138,7 +135,7 @@ def warn_of_few_rows(Z: Floats, *, can_normalize: bool) -> None:
     )
 
 
-def _build_graph(learner: Any, X: Rows, rng: np.random.RandomState) -> Any:
+def _build_graph(learner: Any, X: Rows, rng: Rng) -> Any:
     """Build the learner's neighbour graph of the rows: by radius or nearest neighbours."""
     metric, weight = learner.metric, learner.edge_weight
     if learner.radius is not None:
@@ -166,10 +163,10 @@ def count_gaining_rounds(
     links: Pairs,
     bounds: tuple[float, float],
     slack: float,
-    ends: NDArray[np.integer],
+    ends: Integers,
     *,
     most: int,
-    rng: np.random.RandomState,
+    rng: Rng,
 ) -> int:
     """Number of rounds of learning after which held-out pairs are not told apart any better.
 
@@ -214,12 +211,10 @@ def count_gaining_rounds(
     return accepted if accepted and gains.mean() > error else 0
 
 
-def _precision(
-    F: Floats, B: Floats, pairs: NDArray[np.integer], same: Mask, ends: NDArray[np.integer]
-) -> float:
+def _precision(F: Floats, B: Floats, pairs: Integers, same: Mask, ends: Integers) -> float:
     """Average precision of pairs among random ones, ``ends`` (2, k), under the metric B on F."""
 
-    def distances(left: NDArray[np.integer], right: NDArray[np.integer]) -> Floats:
+    def distances(left: Integers, right: Integers) -> Floats:
         Z = F[left] - F[right]
         return np.asarray(np.sqrt(np.maximum(np.einsum("kr,kr->k", Z @ B, Z), 0)))
 
@@ -395,7 +390,7 @@ class GeometryAware(MetricMixin, KernelParameters, BaseEstimator):
         "stop": [StrOptions({"converged", "held_out"})],
     }
 
-    def _learn_from(self, X: Rows, evidence: Evidence, rng: np.random.RandomState) -> None:
+    def _learn_from(self, X: Rows, evidence: Evidence, rng: Rng) -> None:
         """Learn within the family, and embed the training rows or the landmarks."""
         links = draw_example_pairs(evidence, rng)
         if self.family == "spectral":
@@ -417,9 +412,7 @@ class GeometryAware(MetricMixin, KernelParameters, BaseEstimator):
             warn_of_few_rows(landmarks, can_normalize=not self.normalized)
         self._keep(learned, X, evidence, rng, self.embedding_)
 
-    def _learn_on_graph(
-        self, X: Rows, links: Pairs, rng: np.random.RandomState
-    ) -> tuple[Extension, Floats]:
+    def _learn_on_graph(self, X: Rows, links: Pairs, rng: Rng) -> tuple[Extension, Floats]:
         """Learn in the spectral family: return extension and coordinates of landmarks."""
         self.eigenvalues_, V = call_once(find_smooth_functions, self, X, rng)
         self.n_vectors_ = V.shape[1]
@@ -439,9 +432,7 @@ class GeometryAware(MetricMixin, KernelParameters, BaseEstimator):
             X, found = X[rows], found[rows]
         return LocalExtension(KernelLandmarks(kernel, X), self.n_neighbors), found
 
-    def _learn_bent_kernel(
-        self, X: Rows, links: Pairs, rng: np.random.RandomState
-    ) -> tuple[Extension, Floats]:
+    def _learn_bent_kernel(self, X: Rows, links: Pairs, rng: Rng) -> tuple[Extension, Floats]:
         """Learn in the data-dependent family: return extension and coefficients."""
         W = call_once(_build_graph, self, X, rng)
         self.eigenvalues_, V = call_once(find_smooth_functions, self, X, rng, W)
@@ -464,9 +455,7 @@ class GeometryAware(MetricMixin, KernelParameters, BaseEstimator):
         self.gamma_ = space.kernel.gamma
         return extension, leading_coordinates(B, F, directions, self.n_components)
 
-    def _learn_width(
-        self, X: Rows, links: Pairs, rng: np.random.RandomState
-    ) -> tuple[Extension, Floats]:
+    def _learn_width(self, X: Rows, links: Pairs, rng: Rng) -> tuple[Extension, Floats]:
         """Learn the width of an rbf kernel from some rows: return extension and coefficients."""
         if self.stop == "held_out":
             raise InputError(
@@ -500,7 +489,7 @@ class GeometryAware(MetricMixin, KernelParameters, BaseEstimator):
         return expansion, family.coefficients(components)
 
     def _solve(
-        self, family: SomeFamily, links: Pairs, rng: np.random.RandomState, n_iter: int
+        self, family: SomeFamily, links: Pairs, rng: Rng, n_iter: int
     ) -> tuple[SomeFamily, Floats]:
         """Set bounds and objective; return the learned member of the family and its metric B."""
         ends = logdet.draw_random_pairs(len(family.coordinates), rng)

@@ -8,12 +8,11 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigvalsh
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval
 
-from nearkin._types import Floats
+from nearkin._types import Floats, Integers, Rng
 from nearkin.learners.base import stored_learner
 from nearkin.learners.fit_steps import Coordinates, Learned, Taught
 from nearkin.learners.parameters import with_parameters
@@ -93,7 +92,7 @@ class Scatter:
 
 
 def label_scatter(
-    X: Any, classes: NDArray[np.integer], coordinates: Callable[[Any], Any] = lambda rows: rows
+    X: Any, classes: Integers, coordinates: Callable[[Any], Any] = lambda rows: rows
 ) -> tuple[Scatter, Scatter]:
     """Scatters of all pairs that labels imply: of the same class, and of different classes.
 
@@ -188,7 +187,7 @@ class GMML(LinearInKernelMixin, BaseEstimator):
     }
 
     def _prepare_space(
-        self, space: LinearSpace, evidence: Evidence, X: Any, rng: np.random.RandomState
+        self, space: LinearSpace, evidence: Evidence, X: Any, rng: Rng
     ) -> tuple[Scatter, Scatter]:
         """Scatters of the pairs that labels imply, of the same and of different classes."""
         if evidence.classes is None or not evidence.has_labels:
@@ -196,9 +195,7 @@ class GMML(LinearInKernelMixin, BaseEstimator):
             return nothing, nothing
         return label_scatter(X, evidence.classes, space.coordinates)
 
-    def _learn(
-        self, taught: Taught, coordinates: Coordinates, rng: np.random.RandomState
-    ) -> Learned:
+    def _learn(self, taught: Taught, coordinates: Coordinates, rng: Rng) -> Learned:
         """Take the geometric mean of the metrics that must-links and cannot-links ask for."""
         random_scatter = 2 * shrink_to_identity(taught.space.covariance, taught.n_rows)
         unit = np.trace(random_scatter) / len(random_scatter)
@@ -216,7 +213,7 @@ def pair_scatters(pairs: Pairs, coordinates: Coordinates) -> tuple[Scatter, Scat
     """Scatters of the listed must-links and of the listed cannot-links."""
     F, known = coordinates(pairs.points), pairs.restrict(pairs.points)
 
-    def scatter(links: NDArray[np.integer], weight: Floats) -> Scatter:
+    def scatter(links: Integers, weight: Floats) -> Scatter:
         Z = F[links[:, 0]] - F[links[:, 1]]
         return Scatter((weight * Z.T) @ Z, float(weight.sum()))
 

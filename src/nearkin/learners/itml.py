@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array
 
-from nearkin._types import Floats
+from nearkin._types import Floats, Rng
 from nearkin.errors import InputError, raise_input_errors
 from nearkin.learners.base import stored_learner
 from nearkin.learners.fit_steps import Coordinates, Learned, Taught, call_once, to_host_float64
@@ -193,7 +193,7 @@ class ITML(LinearInKernelMixin, BaseEstimator):
     _takes_graded: ClassVar[bool] = True
 
     def _prepare_space(
-        self, space: LinearSpace, evidence: Evidence, X: Any, rng: np.random.RandomState
+        self, space: LinearSpace, evidence: Evidence, X: Any, rng: Rng
     ) -> tuple[Floats, tuple[float, float]]:
         """Return the prior, of shape (r, r), and the two bounds on distances."""
         if self.kernel is not None:
@@ -210,9 +210,7 @@ class ITML(LinearInKernelMixin, BaseEstimator):
             bounds = call_once(_draw_bounds, space, X, prior, rng)
         return prior, bounds
 
-    def _learn(
-        self, taught: Taught, coordinates: Coordinates, rng: np.random.RandomState
-    ) -> Learned:
+    def _learn(self, taught: Taught, coordinates: Coordinates, rng: Rng) -> Learned:
         """Find the metric nearest to the prior that keeps the pairs within their bounds."""
         prior, bounds = taught.prepared
         links = draw_example_pairs(taught.evidence, rng)
@@ -241,9 +239,7 @@ class ITML(LinearInKernelMixin, BaseEstimator):
             )
 
 
-def _draw_bounds(
-    space: LinearSpace, X: Any, prior: Floats, rng: np.random.RandomState
-) -> tuple[float, float]:
+def _draw_bounds(space: LinearSpace, X: Any, prior: Floats, rng: Rng) -> tuple[float, float]:
     """Estimate bounds on distances of must-links and of cannot-links from random pairs of rows."""
     numbers = access.takeable_numbers(X)
     ends = numbers[draw_random_pairs(len(numbers), rng)]

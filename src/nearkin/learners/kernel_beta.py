@@ -7,11 +7,10 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from nearkin._types import Floats
+from nearkin._types import Floats, Integers, Rng
 from nearkin.errors import InputError
 from nearkin.learners.base import stored_learner
 from nearkin.learners.fit_steps import Coordinates, Learned, Taught
@@ -270,9 +269,7 @@ class KernelBeta(KernelRowsMixin, TeachableMixin, KernelParameters, BaseEstimato
         "n_iter": [Interval(Integral, 1, None, closed="left")],
     }
 
-    def _find_space(
-        self, X: Any, points: NDArray[np.integer], rng: np.random.RandomState
-    ) -> UnitDirections:
+    def _find_space(self, X: Any, points: Integers, rng: Rng) -> UnitDirections:
         """Return the directions of feature space above the eigenvalue cut-off."""
         if self.extension == "nystroem" and self.n_iter > 1:
             raise InputError(
@@ -289,16 +286,14 @@ class KernelBeta(KernelRowsMixin, TeachableMixin, KernelParameters, BaseEstimato
         return UnitDirections(found, found.extension(self.extension, self.n_neighbors), rank_tol)
 
     def _prepare_space(
-        self, space: UnitDirections, evidence: Evidence, X: Any, rng: np.random.RandomState
+        self, space: UnitDirections, evidence: Evidence, X: Any, rng: Rng
     ) -> tuple[Spread, Spread] | None:
         """Spreads of the pairs that labels imply, same and different; None without labels."""
         if evidence.classes is None:
             return None
         return measure_label_spread(evidence.classes, X, space.coordinates)
 
-    def _learn(
-        self, taught: Taught, coordinates: Coordinates, rng: np.random.RandomState
-    ) -> Learned:
+    def _learn(self, taught: Taught, coordinates: Coordinates, rng: Rng) -> Learned:
         """Weigh the directions by the pairs, ``n_iter`` times, each in the space learned before."""
         found = taught.space.found
         eigenvalues, directions = found.eigenvalues, found.directions
@@ -307,7 +302,7 @@ class KernelBeta(KernelRowsMixin, TeachableMixin, KernelParameters, BaseEstimato
         stages: list[ThroughLandmarks] = []
         weights: list[Floats] = []
 
-        def along(some: NDArray[np.integer]) -> Any:
+        def along(some: Integers) -> Any:
             U = coordinates(some)
             if not stages:
                 return U

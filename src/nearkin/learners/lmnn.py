@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array
 
-from nearkin._types import Floats
+from nearkin._types import Floats, Rng
 from nearkin.errors import InputError, raise_input_errors
 from nearkin.learners.base import MetricMixin, stored_learner
 from nearkin.learners.parameters import UsualParameters, with_parameters
@@ -136,7 +136,7 @@ class LMNN(MetricMixin, UsualParameters, BaseEstimator):
         "tol": [Interval(Real, 0, None, closed="left")],
     }
 
-    def _learn_from(self, X: Any, evidence: Evidence, rng: np.random.RandomState) -> None:
+    def _learn_from(self, X: Any, evidence: Evidence, rng: Rng) -> None:
         """Minimise the large-margin objective, and warn where it can mislead."""
         classes = find_known_classes(len(X), evidence)
         mean = X.mean(axis=0, dtype=np.float64)

@@ -8,17 +8,16 @@ from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, _fit_context, clone
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.random import sample_without_replacement
 from sklearn.utils.validation import check_is_fitted
 
-from nearkin._types import Floats
+from nearkin._types import Doubles, Floats, Ints, Rng
 from nearkin.errors import few
 from nearkin.learners.base import MetricMixin, gather_read_once, replace_state, stored_metric
 from nearkin.learners.column_weights import find_column_groups
@@ -71,27 +70,20 @@ _MOST_AXES = {"groups": 64, "search": 1000}
 _MOST_NAMED = 20
 
 
-class _CutWithRows(Protocol):
-    def restrict(self, rows: NDArray[np.int64]) -> Self: ...
-
-
-Told = TypeVar("Told", bound=_CutWithRows)
-
-
 @dataclass(frozen=True)
 class HostSample:
     """Rows to learn from, on the host."""
 
     X: Any  # (m, d), perhaps sparse
-    numbers: NDArray[np.int64] | None  # of the rows given, increasing; None for all of them
+    numbers: Ints | None  # of the rows given, increasing; None for all of them
     n_given: int
 
-    def renumbered(self, told: Told) -> Told:
-        """Renumber what is said of the rows given, for these rows."""
+    def renumbered(self, told: Any) -> Any:
+        """Renumber pairs or evidence about the rows given, for these rows."""
         return told if self.numbers is None else told.restrict(self.numbers)
 
 
-def take_host_sample(X: Any, evidence: Evidence, rng: np.random.RandomState) -> HostSample:
+def take_host_sample(X: Any, evidence: Evidence, rng: Rng) -> HostSample:
     """Take the rows to learn from to the host: the same ones wherever all of them are.
 
     They are those that pairs name, 2500 with labels, and others, so that there are 5000. Of no more
@@ -105,7 +97,7 @@ def take_host_sample(X: Any, evidence: Evidence, rng: np.random.RandomState) -> 
     return HostSample(access.take_to_host(X, numbers), numbers, n)
 
 
-def _drawn(X: Any, evidence: Evidence, rng: np.random.RandomState) -> NDArray[np.int64]:
+def _drawn(X: Any, evidence: Evidence, rng: Rng) -> Ints:
     """Numbers of the rows to take, increasing."""
     can_be_taken = access.takeable_rows(X)
     n = can_be_taken if isinstance(can_be_taken, int) else len(can_be_taken)
@@ -468,7 +460,7 @@ class MetricLearner(MetricMixin, SeedParameter, BaseEstimator):
         few = not reset and getattr(self, "axes_", None) is None
         return to_dense(X) if few else X
 
-    def _scales(self, X: Any) -> tuple[NDArray[np.float64] | None, str]:
+    def _scales(self, X: Any) -> tuple[Doubles | None, str]:
         """What columns are divided by, or None, and why."""
         if hasattr(self, "table_"):
             held = getattr(self.table_, "held_", {})

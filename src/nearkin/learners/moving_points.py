@@ -8,13 +8,12 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from nearkin._types import Floats
+from nearkin._types import Floats, Ints, Rng
 from nearkin.errors import InputError
 from nearkin.learners.base import MetricMixin, stored_learner
 from nearkin.learners.parameters import (
@@ -74,7 +73,7 @@ WINDOW_CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
-def window_edges(F: Floats, n_neighbors: int, random_state: Any = None) -> NDArray[np.int64]:
+def window_edges(F: Floats, n_neighbors: int, random_state: Any = None) -> Ints:
     """Pairs (e, 2) of each row and its nearest others, each once; approximate for many rows."""
     n = len(F)
     if n_neighbors >= n - 1:
@@ -145,7 +144,7 @@ def window_springs(
     return join_springs(n, *map(np.concatenate, zip(held_springs, links, strict=True)))
 
 
-def make_springs(learner: Any, F: Floats, pairs: Pairs, rng: np.random.RandomState) -> AnySprings:
+def make_springs(learner: Any, F: Floats, pairs: Pairs, rng: Rng) -> AnySprings:
     """Return the springs of a learner's objective from its parameters, pairs and triplets."""
     n_neighbors = learner.window_neighbors
     if isinstance(n_neighbors, str):  # "auto"
@@ -290,7 +289,7 @@ class KernelA(KernelRowsMixin, MetricMixin, KernelParameters, BaseEstimator):
         **WINDOW_CONSTRAINTS,
     }
 
-    def _learn_from(self, X: Rows, evidence: Evidence, rng: np.random.RandomState) -> None:
+    def _learn_from(self, X: Rows, evidence: Evidence, rng: Rng) -> None:
         """Move the rows in feature space by majorisation, and store the landmarks' coordinates."""
         if self.learn_weights and len(evidence.pairs.graded):
             raise InputError(
@@ -434,7 +433,7 @@ class LLMA(MetricMixin, SeedParameter, BaseEstimator):
         **WINDOW_CONSTRAINTS,
     }
 
-    def _learn_from(self, X: Floats, evidence: Evidence, rng: np.random.RandomState) -> None:
+    def _learn_from(self, X: Floats, evidence: Evidence, rng: Rng) -> None:
         """Move the anchors by majorisation, and all rows along with them."""
         if np.array_equal(X, np.broadcast_to(X[0], X.shape)):
             notice(

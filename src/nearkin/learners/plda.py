@@ -10,7 +10,7 @@ from scipy.linalg import eigh
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval
 
-from nearkin._types import Floats
+from nearkin._types import Floats, Rng
 from nearkin.learners.base import stored_learner
 from nearkin.learners.fit_steps import Coordinates, Learned, Taught, to_host_float64
 from nearkin.learners.parameters import with_parameters
@@ -108,9 +108,7 @@ class PLDA(LinearInKernelMixin, BaseEstimator):
         "prior_pairs": [Interval(Real, 0, None, closed="neither"), None],
     }
 
-    def _learn(
-        self, taught: Taught, coordinates: Coordinates, rng: np.random.RandomState
-    ) -> Learned:
+    def _learn(self, taught: Taught, coordinates: Coordinates, rng: Rng) -> Learned:
         """Estimate the covariance within classes from must-links, beside imagined ones."""
         links = draw_example_pairs(taught.evidence, rng)
         total = shrink_to_identity(taught.space.covariance, taught.n_rows)

@@ -6,11 +6,10 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from nearkin._types import Floats
+from nearkin._types import Floats, Integers, Rng
 from nearkin.errors import InputError
 from nearkin.learners.base import MetricMixin, stored_learner
 from nearkin.learners.parameters import UsualParameters, with_parameters
@@ -28,7 +27,7 @@ from nearkin.storage.schema import floats, real
 _NO_VARIANCE = 1e-10
 
 
-def within_chunklet_covariance(X: Floats, chunklet: NDArray[np.integer]) -> Floats:
+def within_chunklet_covariance(X: Floats, chunklet: Integers) -> Floats:
     r"""Pooled covariance (d, d) of rows around the mean of their chunklet, a group of linked rows.
 
     .. math:: C = \frac1p \sum_j \sum_{i \in j} (x_i - m_j)(x_i - m_j)^\top
@@ -45,9 +44,7 @@ def within_chunklet_covariance(X: Floats, chunklet: NDArray[np.integer]) -> Floa
     return covariance
 
 
-def sum_chunklet_covariance(
-    X: Any, rows: NDArray[np.integer], chunklet: NDArray[np.integer]
-) -> Floats:
+def sum_chunklet_covariance(X: Any, rows: Integers, chunklet: Integers) -> Floats:
     """Compute :func:`within_chunklet_covariance` of rows on devices or in files, in two passes.
 
     ``rows`` are the numbers of the rows in chunklets, ``chunklet`` the chunklet of each.
@@ -149,7 +146,7 @@ class RCA(MetricMixin, UsualParameters, BaseEstimator):
         "shrinkage": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="both")],
     }
 
-    def _learn_from(self, X: Any, evidence: Evidence, rng: np.random.RandomState) -> None:
+    def _learn_from(self, X: Any, evidence: Evidence, rng: Rng) -> None:
         """Whiten the covariance within chunklets."""
         rows, chunklet = find_chunklets(evidence.pairs.must_link, evidence.classes)
         n_links = len(rows) - chunklet.max(initial=-1) - 1

@@ -12,7 +12,7 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.decomposition import PCA
 
-from nearkin._types import Floats, Ints, Mask
+from nearkin._types import Floats, Ints, Mask, Rng
 from nearkin.learners.column_weights import ColumnWeights
 from nearkin.learners.compositions import Chain
 from nearkin.learners.cosine_metric import CosineMetric
@@ -391,10 +391,7 @@ class HeldOutDistances:
 
 
 def hold_out(
-    learners: Iterable[tuple[str, Any, Floats]],
-    n_rows: int,
-    pairs: Pairs,
-    rng: np.random.RandomState,
+    learners: Iterable[tuple[str, Any, Floats]], n_rows: int, pairs: Pairs, rng: Rng
 ) -> HeldOutDistances:
     """Fit every learner to parts of the pairs, and measure those that are left out.
 
@@ -437,7 +434,7 @@ def hold_out(
     return HeldOutDistances(judged, distances, random, same, links, random_links)
 
 
-def _draw_some(pairs: Pairs, most: int, rng: np.random.RandomState) -> Pairs:
+def _draw_some(pairs: Pairs, most: int, rng: Rng) -> Pairs:
     """Return ``most`` of the pairs, or all if they are no more."""
     if len(pairs) <= most:
         return pairs
@@ -665,13 +662,7 @@ class SelectionSample:
     """Some of the rows and pairs, on which candidates are compared."""
 
     def __init__(
-        self,
-        X: Floats,
-        pairs: Pairs,
-        rng: np.random.RandomState,
-        *,
-        for_search: bool = False,
-        groups: Any = None,
+        self, X: Floats, pairs: Pairs, rng: Rng, *, for_search: bool = False, groups: Any = None
     ) -> None:
         self.for_search = for_search
         self.groups = groups

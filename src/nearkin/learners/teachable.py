@@ -7,11 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import _fit_context, clone
 from sklearn.utils import check_random_state
 
-from nearkin._types import Doubles, Floats
+from nearkin._types import Doubles, Floats, Integers, Ints, Rng
 from nearkin.errors import InputError
 from nearkin.learners.base import MetricMixin, update_state
 from nearkin.learners.explain import TaughtPart
@@ -49,8 +48,6 @@ from nearkin.spaces.kernels import KernelFunction, Rows, unit_rows
 from nearkin.spaces.linalg import leading_components
 from nearkin.storage.schema import Spec, floats, ints, maybe, positive
 
-RowNumbers = NDArray[np.integer]
-
 # Up to so many rows, threads of BLAS wait for each other more often than they help. Not tuned.
 _FEW_ROWS = 1500
 # Directions of a kernel's feature space that are learned in, those of largest eigenvalue, and the
@@ -68,7 +65,7 @@ class TeachableMixin(MetricMixin):
     Both call the two steps of :mod:`nearkin.learners.fit_steps`, which says what a learner has.
     """
 
-    def _learn_from(self, X: Any, evidence: Evidence, rng: np.random.RandomState) -> None:
+    def _learn_from(self, X: Any, evidence: Evidence, rng: Rng) -> None:
         """Find the space, learn there, and set the fitted attributes."""
         with one_blas_thread(X.shape[0] <= _FEW_ROWS):
             taught = find_space(self, X, evidence, rng)
@@ -160,7 +157,7 @@ class TeachableMixin(MetricMixin):
         """Learn from other evidence about the same X; only rows new to the pairs are read."""
         taught = get_taught(self)
 
-        def read(rows: RowNumbers) -> Any:
+        def read(rows: Integers) -> Any:
             return taught.space.coordinates(
                 self._check_and_scale(access.take(X, rows), reset=False)
             )
@@ -186,9 +183,7 @@ class TeachableMixin(MetricMixin):
         self.__dict__.update(learned.attributes, map_=map_, _taught=taught)
         return self
 
-    def _prepare_space(
-        self, space: Any, evidence: Evidence, X: Any, rng: np.random.RandomState
-    ) -> Any:
+    def _prepare_space(self, space: Any, evidence: Evidence, X: Any, rng: Rng) -> Any:
         """Return what else ``_learn`` needs that does not depend on pairs: here None."""
 
 
@@ -269,7 +264,7 @@ class Columns:
 class Directions:
     """Rows along the leading directions of a kernel's feature space."""
 
-    rows: NDArray[np.int64]
+    rows: Ints
     eigenvalues: Floats
     gamma: float
     extension: Extension
@@ -302,7 +297,7 @@ class Directions:
 LinearSpace = Columns | Directions
 
 
-def find_columns(X: Any, rng: np.random.RandomState | None = None) -> Columns:
+def find_columns(X: Any, rng: Rng | None = None) -> Columns:
     """Return the columns of X as the space to learn in, or axes in place of very many columns.
 
     By :func:`find_axes`, in O(n d²) time and d² numbers beside some rows. ``rng`` stays as it was.
@@ -313,7 +308,7 @@ def find_columns(X: Any, rng: np.random.RandomState | None = None) -> Columns:
     return find_columns_along(X, mean, find_axes(X, mean, rng))
 
 
-def find_axes(X: Any, mean: Doubles, rng: np.random.RandomState | None) -> Floats | None:
+def find_axes(X: Any, mean: Doubles, rng: Rng | None) -> Floats | None:
     """Find leading axes for rows of very many columns, of shape (r, d); None for fewer columns.
 
     Sparse rows of more than 300 columns have 300 axes; others have them from 1000 columns on.
@@ -419,9 +414,7 @@ class LinearInSpaceMixin(TeachableMixin):
     _remote: ClassVar[bool] = True
     _sparse: ClassVar[bool] = True
 
-    def _find_space(
-        self, X: Any, points: NDArray[np.integer], rng: np.random.RandomState
-    ) -> LinearSpace:
+    def _find_space(self, X: Any, points: Integers, rng: Rng) -> LinearSpace:
         """Return the columns of X, or the leading directions of a kernel's feature space."""
         if self.kernel is not None:
             rank_tol = _RANK_TOL if self.rank_tol is None else float(self.rank_tol)

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from nearkin._types import Floats, Ints
+from nearkin._types import Floats, Integers, Ints, Mask, Rng
 from nearkin.errors import InputError, InputTypeError, counted
 from nearkin.messages import collect_notices, is_heard, notice
 from nearkin.pairs.answers import Answers
@@ -61,14 +60,14 @@ class Evidence:
     """Checked knowledge about the n rows of X."""
 
     pairs: Pairs  # perhaps empty
-    classes: NDArray[np.integer] | None  # number of each row, −1 where unknown; None: no labels
+    classes: Integers | None  # number of each row, −1 where unknown; None: no labels
 
     @property
     def has_labels(self) -> bool:
         """Whether the class of any row is known."""
         return self.classes is not None and bool((self.classes >= 0).any())
 
-    def restrict(self, rows: NDArray[np.integer]) -> Evidence:
+    def restrict(self, rows: Integers) -> Evidence:
         """Return the evidence about ``X[rows]``, with rows and classes renumbered."""
         classes = None if self.classes is None else renumber_classes(self.classes[rows])
         return Evidence(self.pairs.restrict(rows), classes)
@@ -220,7 +219,7 @@ def revise_evidence(
     return Evidence(pairs, evidence.classes)
 
 
-def _find_links(links: Ints, others: Ints, n_rows: int) -> NDArray[np.bool_]:
+def _find_links(links: Ints, others: Ints, n_rows: int) -> Mask:
     """Mask of the pairs or triplets ``links`` that are among ``others``."""
     if links.shape[1] == 2:
         return np.isin(links @ [n_rows, 1], others @ [n_rows, 1])
@@ -228,7 +227,7 @@ def _find_links(links: Ints, others: Ints, n_rows: int) -> NDArray[np.bool_]:
     return np.array([tuple(link) in known for link in links.tolist()], dtype=bool)
 
 
-def _warn_of_contradictions(pairs: Pairs, classes: NDArray[np.integer] | None) -> None:
+def _warn_of_contradictions(pairs: Pairs, classes: Integers | None) -> None:
     """Warn of pairs and triplets that contradict each other or the labels."""
     if not is_heard(ContradictionWarning):
         return
@@ -313,7 +312,7 @@ def draw_example_pairs(
     return pairs
 
 
-def draw_of_each_kind(pairs: Pairs, most: int, rng: np.random.RandomState) -> Pairs:
+def draw_of_each_kind(pairs: Pairs, most: int, rng: Rng) -> Pairs:
     """Sample at most ``most`` must-links and cannot-links each, which keep their kind's weight."""
 
     def sample(links: Any, weight: Any) -> tuple[Any, Any]:
@@ -339,7 +338,7 @@ class Spread:
 
 def measure_spread(
     evidence: Evidence,
-    coordinates: Callable[[NDArray[np.integer]], Floats],
+    coordinates: Callable[[Integers], Floats],
     by_labels: tuple[Spread, Spread] | None = None,
 ) -> tuple[Spread, Spread]:
     """Mean squared difference along each direction, of must-links and of cannot-links.
@@ -360,7 +359,7 @@ def measure_spread(
 
 
 def _measure_pair_spread(
-    at_points: Floats, points: NDArray[np.integer], links: NDArray[np.integer], weight: Floats
+    at_points: Floats, points: Integers, links: Integers, weight: Floats
 ) -> Spread:
     """Weighted mean of squared differences over pairs, given coordinates of their points."""
     if len(links) == 0:
@@ -372,7 +371,7 @@ def _measure_pair_spread(
 
 
 def measure_label_spread(
-    classes: NDArray[np.integer], X: Any, coordinates: Callable[[Any], Any]
+    classes: Integers, X: Any, coordinates: Callable[[Any], Any]
 ) -> tuple[Spread, Spread]:
     """Spreads over all pairs that labels imply, same and different ones, in O(n q) time.
 

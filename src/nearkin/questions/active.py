@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from nearkin._types import Floats, Ints
+from nearkin._types import Floats, Ints, Rng
 from nearkin.clustering.clusters import Clusters
 from nearkin.clustering.partitions import embed_rows, estimate_share_of_same
 from nearkin.errors import InputError, InputTypeError
@@ -49,7 +49,7 @@ _LANDMARKS = 500
 _STRATEGY_FOR = {"metric": "neighborhoods", "clusters": "clusters"}
 
 
-def cluster_by_answers(learner: Any, X: Any, pairs: Pairs, rng: np.random.RandomState) -> Clusters:
+def cluster_by_answers(learner: Any, X: Any, pairs: Pairs, rng: Rng) -> Clusters:
     """Cluster the rows such that the answers are kept, or most where they contradict one another.
 
     Questions are about rows that are hard to tell apart. Judged by these alone, few large groups
@@ -339,9 +339,7 @@ class _Interview:
         pairs = [(i, j) for i, j, answer in self.history if answer is None]
         return np.array(pairs, dtype=np.int64).reshape(-1, 2)
 
-    def ask(
-        self, seen: tuple[Ints, Floats, float], rule: Strategy, n: int, rng: np.random.RandomState
-    ) -> bool:
+    def ask(self, seen: tuple[Ints, Floats, float], rule: Strategy, n: int, rng: Rng) -> bool:
         """Ask the best n questions in turn, but none that answers in between imply.
 
         ``seen`` are candidate rows, their embedding and its threshold. Returns False if there was
@@ -409,7 +407,7 @@ def _embed_candidates(
     askable: Ints,
     n: int,
     learn: Callable[[Pairs], Any],
-    rng: np.random.RandomState,
+    rng: Rng,
 ) -> tuple[Ints, Floats, float]:
     """Draw candidate rows: return their numbers, their embedding and its threshold.
 

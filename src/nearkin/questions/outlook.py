@@ -10,7 +10,7 @@ import numpy as np
 from scipy.stats import norm, rankdata
 from sklearn.utils import check_random_state
 
-from nearkin._types import Floats
+from nearkin._types import Floats, Rng
 from nearkin.learners.itml import ITML
 from nearkin.learners.live_view import LiveView
 from nearkin.learners.teachable import find_space_only, learn_again
@@ -226,7 +226,7 @@ def _explain_too_early(pairs: Pairs) -> str | None:
 
 
 def _learn_from_halves(
-    X: Any, pairs: Pairs, rng: np.random.RandomState, before_each_fit: Callable[[], object]
+    X: Any, pairs: Pairs, rng: Rng, before_each_fit: Callable[[], object]
 ) -> Halves | None:
     """Learn from halves of the answers and judge by the others; None where that cannot be done.
 

@@ -9,14 +9,14 @@ from functools import partial
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import softmax
 from sklearn.cluster import KMeans
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from nearkin._types import Doubles, Floats, Ints, Mask
+from nearkin._types import Doubles, Floats, Ints, Mask, Rng
 from nearkin.errors import InputError, InputTypeError
 from nearkin.learners.compositions import as_metric
 from nearkin.messages import mute_third_party, notice
@@ -64,7 +64,7 @@ class Scene:
     differing: Ints  # keys of groups that are known to differ
     closed: Ints  # keys of pairs that are not to be asked about
 
-    def is_open(self, pairs: Ints) -> NDArray[np.bool_]:
+    def is_open(self, pairs: Ints) -> Mask:
         """Mask of the pairs of positions (k, 2) whose answer is not known and does not follow."""
         groups = self.group[pairs]
         told = np.isin(keys_of(groups), self.differing) | np.isin(keys_of(pairs), self.closed)
@@ -77,7 +77,7 @@ class Scene:
         found = np.isin(keys_of(both.reshape(-1, 2)), ruled_out)
         return np.asarray(found.reshape(len(groups), len(others)))
 
-    def draw_open_pairs(self, n: int, rng: np.random.RandomState) -> Ints:
+    def draw_open_pairs(self, n: int, rng: Rng) -> Ints:
         """Draw n or more open pairs (k, 2) of positions in random order; all if they are few."""
         m = len(self.Z)
         total = m * (m - 1) // 2
@@ -90,7 +90,7 @@ class Scene:
         return np.asarray(rng.permutation(pairs))
 
 
-def draw_of_each_group(group: Ints, positions: Ints, most: int, rng: np.random.RandomState) -> Ints:
+def draw_of_each_group(group: Ints, positions: Ints, most: int, rng: Rng) -> Ints:
     """Draw up to ``most`` of ``positions``, one of each group first; ``group`` is of candidates."""
     if len(positions) <= most:
         return positions
@@ -123,7 +123,7 @@ def make_scene(
     )
 
 
-def pick_by_clusters(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
+def pick_by_clusters(scene: Scene, n: int, rng: Rng) -> Ints:
     """Pick rows that stand for many whose group is in doubt, each with its likeliest group.
 
     Returns pairs of positions (k, 2), a row and a member of the group, k ≤ n, the best first.
@@ -145,7 +145,7 @@ def pick_by_clusters(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
     return np.column_stack([rows[order], member[rows[order], best[order]]])
 
 
-def assign_cells(Z: Doubles, count: int, rng: np.random.RandomState) -> tuple[Ints, Ints]:
+def assign_cells(Z: Doubles, count: int, rng: Rng) -> tuple[Ints, Ints]:
     """Split rows into ``count`` k-means cells, at most 300: each row's cell, each cell's middle."""
     count = max(1, min(count, _MOST_CELLS, len(Z) // 2))
     with mute_third_party():  # there may be fewer different rows than cells
@@ -156,9 +156,7 @@ def assign_cells(Z: Doubles, count: int, rng: np.random.RandomState) -> tuple[In
     return cell[np.argsort(order)], order[first]
 
 
-def estimate_memberships(
-    scene: Scene, known_rows: Ints, rng: np.random.RandomState
-) -> tuple[Ints, Doubles]:
+def estimate_memberships(scene: Scene, known_rows: Ints, rng: Rng) -> tuple[Ints, Doubles]:
     """Nearest known row of each group, and the chance of being in that group, each (m, n_groups).
 
     ``known_rows`` are the candidates whose groups are considered. The chance is 0 for the group
@@ -189,7 +187,7 @@ def chance_of_new(sizes: Ints) -> float:
     return float((np.count_nonzero(sizes == 1) + 1) / (sizes.sum() + 2))
 
 
-def estimate_sharpness(scene: Scene, rng: np.random.RandomState) -> float:
+def estimate_sharpness(scene: Scene, rng: Rng) -> float:
     """Estimate by how much the log-odds of "same" fall for a unit of distance."""
     links = draw_links(len(scene.Z), rng)
     deviation = float(linked_distances(scene.Z, links).std()) if len(links) else 0.0
@@ -229,19 +227,19 @@ def pick_farthest_first(Z: Doubles, n: int, nearest: Doubles | None = None) -> I
     return np.array(taken, dtype=np.int64)
 
 
-def pick_at_random(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
+def pick_at_random(scene: Scene, n: int, rng: Rng) -> Ints:
     """Pick any open pairs, as a control for other strategies."""
     return scene.draw_open_pairs(n, rng)[:n]
 
 
-def pick_by_uncertainty(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
+def pick_by_uncertainty(scene: Scene, n: int, rng: Rng) -> Ints:
     """Pick open pairs whose distance is nearest to the threshold."""
     pairs = scene.draw_open_pairs(n, rng)
     score = -np.abs(linked_distances(scene.Z, pairs) - scene.threshold)
     return pick_spread_out(scene.Z, pairs, score, n)
 
 
-def pick_by_likeness(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
+def pick_by_likeness(scene: Scene, n: int, rng: Rng) -> Ints:
     """Pick the nearest open pairs, which are likeliest the same.
 
     Candidates are pairs of nearest neighbours, or random ones where these are all known. O(m²) time
@@ -282,9 +280,7 @@ def choose_differing_groups(groups: Ints, size: Ints, differing: Ints) -> Ints:
     return np.array(list(chosen), dtype=np.int64)
 
 
-def pick_by_neighborhoods(
-    scene: Scene, n: int, rng: np.random.RandomState, choose: Choice = "far"
-) -> Ints:
+def pick_by_neighborhoods(scene: Scene, n: int, rng: Rng, choose: Choice = "far") -> Ints:
     """Pair a row of each group that is in no neighbourhood with the nearest that it may be in.
 
     Neighbourhoods are groups that all differ from one another. ``choose`` orders the pairs, by
@@ -299,13 +295,7 @@ def pick_by_neighborhoods(
 
 
 def _order_groups(
-    scene: Scene,
-    row: Ints,
-    nearest: Doubles,
-    n_ruled_out: Ints,
-    n: int,
-    rng: np.random.RandomState,
-    choose: Choice,
+    scene: Scene, row: Ints, nearest: Doubles, n_ruled_out: Ints, n: int, rng: Rng, choose: Choice
 ) -> Ints:
     """Positions of up to n groups in the order to ask about them.
 
@@ -331,7 +321,7 @@ def _order_groups(
 
 
 def compare_with_groups(
-    scene: Scene, neighborhoods: Ints, rng: np.random.RandomState
+    scene: Scene, neighborhoods: Ints, rng: Rng
 ) -> tuple[Ints, Doubles, Ints, Ints]:
     """Compare a candidate of each other group with the neighbourhoods that it may belong to.
 
@@ -357,7 +347,7 @@ def compare_with_groups(
     return row[left], nearest[left], members[place[left]], differ.sum(axis=1)[left]
 
 
-Strategy = Callable[[Scene, int, np.random.RandomState], Ints]
+Strategy = Callable[[Scene, int, Rng], Ints]
 
 STRATEGIES: dict[str, Strategy] = {
     "neighborhoods": pick_by_neighborhoods,
@@ -375,7 +365,7 @@ def find_strategy(name: Any) -> Strategy:
     return STRATEGIES[name]
 
 
-def pick_questions(scene: Scene, strategy: Strategy, n: int, rng: np.random.RandomState) -> Ints:
+def pick_questions(scene: Scene, strategy: Strategy, n: int, rng: Rng) -> Ints:
     """Pick n open pairs by a strategy, and the most uncertain others where it finds too few."""
     chosen = strategy(scene, n, rng)
     chosen = chosen[scene.is_open(chosen)]
@@ -511,7 +501,7 @@ def check_knowledge(
     return n_rows, known + Pairs(n_rows=n_rows), closed
 
 
-def draw_candidate_rows(pairs: Pairs, n_rows: int, n: int, rng: np.random.RandomState) -> Ints:
+def draw_candidate_rows(pairs: Pairs, n_rows: int, n: int, rng: Rng) -> Ints:
     """Draw the rows to ask about, increasing: all, or some that pairs name and random others."""
     most = max(_CANDIDATES, 2 * n)
     if n_rows <= most:
@@ -527,7 +517,7 @@ def draw_candidate_rows(pairs: Pairs, n_rows: int, n: int, rng: np.random.Random
     return np.sort(np.concatenate([known, drawn]))
 
 
-def add_inferred(pairs: Pairs, rng: np.random.RandomState, most: int = MOST_TOLD) -> Pairs:
+def add_inferred(pairs: Pairs, rng: Rng, most: int = MOST_TOLD) -> Pairs:
     """Add the pairs that follow, or ``most`` random ones of each kind; none if far too many do."""
     try:
         closure = pairs.closure()
@@ -545,7 +535,7 @@ def add_inferred(pairs: Pairs, rng: np.random.RandomState, most: int = MOST_TOLD
     )
 
 
-def balance_inferred(pairs: Pairs, rng: np.random.RandomState, most: int = MOST_TOLD) -> Pairs:
+def balance_inferred(pairs: Pairs, rng: Rng, most: int = MOST_TOLD) -> Pairs:
     """Add the pairs that follow, with weights by which large groups do not outvote small ones.
 
     A group of s rows has s (s − 1) / 2 must-links: these weigh as much as the s − 1 that make it, 2
@@ -579,7 +569,7 @@ class WhichQuestion:
 
 
 def pick_which_questions(
-    scene: Scene, n: int, rng: np.random.RandomState, choose: Choice, most: int = MOST_SHOWN
+    scene: Scene, n: int, rng: Rng, choose: Choice, most: int = MOST_SHOWN
 ) -> list[WhichQuestion]:
     """Pick rows to ask about by :class:`WhichQuestion`, each beside groups that differ.
 
@@ -597,7 +587,7 @@ def pick_which_questions(
 
 
 def ask_beside_groups(
-    scene: Scene, rows: Ints, neighborhoods: Ints, rng: np.random.RandomState, most: int
+    scene: Scene, rows: Ints, neighborhoods: Ints, rng: Rng, most: int
 ) -> list[WhichQuestion]:
     """Make a question of each candidate row, beside typical rows of the groups it may be in."""
     inside = np.flatnonzero(np.isin(scene.group, neighborhoods))

@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.sparse.csgraph import connected_components, depth_first_order
 from scipy.special import expit, softmax
 from scipy.stats import norm
 
-from nearkin._types import Doubles, Floats, Integers, Ints, Mask
+from nearkin._types import Doubles, Floats, Integers, Ints, Mask, Rng
 from nearkin.pairs.answers import LEAST_TELLING
 from nearkin.pairs.closure import build_graph
 from nearkin.pairs.pairs import Pairs
@@ -57,7 +56,7 @@ _SHARPNESS, _LOGITS = (-4.0, 6.0), (-8.0, 4.0)
 
 
 def make_pair_folds(
-    pairs: Pairs, n_folds: int, rng: np.random.RandomState, *, unseen: Literal["one", "both"]
+    pairs: Pairs, n_folds: int, rng: Rng, *, unseen: Literal["one", "both"]
 ) -> list[tuple[Mask, Mask]]:
     """Split pairs into folds: for each, masks of pairs to learn from and of pairs to judge by.
 
@@ -104,10 +103,10 @@ def assign_row_folds(
     pairs: Pairs,
     n_rows: int,
     shares: Sequence[float],
-    rng: np.random.RandomState | None,
+    rng: Rng | None,
     *,
     largest_first: bool = True,
-) -> NDArray[np.int64]:
+) -> Ints:
     """Fold of each row of X, of shape (n_rows,); rows tied by pairs go together if they fit.
 
     Folds get their ``shares`` of must-links, cannot-links and rows. Groups of tied rows that are
@@ -131,9 +130,7 @@ def assign_row_folds(
     return fold
 
 
-def _assign_point_folds(
-    pairs: Pairs, share: Floats, rng: np.random.RandomState | None, largest_first: bool
-) -> NDArray[np.int64]:
+def _assign_point_folds(pairs: Pairs, share: Floats, rng: Rng | None, largest_first: bool) -> Ints:
     """Fold of each row that pairs name, of shape (points,); the largest of the shares is 1."""
     pairs = pairs.as_weak_pairs()
     n_points = len(pairs.points)
@@ -174,12 +171,8 @@ def _cut_groups(ends: Integers, n_points: int, most: int) -> Integers:
 
 
 def _assign_unit_folds(
-    unit: Integers,
-    loads: Floats,
-    share: Floats,
-    rng: np.random.RandomState | None,
-    largest_first: bool = True,
-) -> NDArray[np.int64]:
+    unit: Integers, loads: Floats, share: Floats, rng: Rng | None, largest_first: bool = True
+) -> Ints:
     """Fold of each point; points of the same ``unit`` go to the same fold.
 
     ``loads``, of shape (points, kinds), counts the must-links, cannot-links and rows that a point

@@ -8,11 +8,10 @@ from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq, minimize
 from scipy.special import expit, logit
 
-from nearkin._types import Floats, Mask
+from nearkin._types import Floats, Integers, Mask, Rng
 from nearkin.errors import InputError, InputTypeError
 from nearkin.pairs.closure import draw_links
 from nearkin.pairs.supervision import Evidence, draw_example_pairs
@@ -219,7 +218,7 @@ def fit_verdicts_to_answers(distances: Floats, same: Mask, weight: Floats) -> Ve
     return fit_verdicts(distances[same], distances[~same], weights=weights, prevalence=share)
 
 
-def measure_usual_distance(Z: Any, rng: np.random.RandomState) -> float:
+def measure_usual_distance(Z: Any, rng: Rng) -> float:
     """Median distance of random rows: the threshold before anything is learned."""
     return float(np.median(linked_distances(Z, draw_links(len(Z), rng))))
 
@@ -307,8 +306,8 @@ def _fit_sharpness(u: Floats, told: Floats, weight: Floats) -> float:
 class Examples:
     """Pairs that are the same and pairs that differ, by which a metric learns to judge."""
 
-    rows: NDArray[np.integer]  # numbers of the rows that they name, each once
-    links: NDArray[np.integer]  # the pairs, by positions among these rows, (k, 2)
+    rows: Integers  # numbers of the rows that they name, each once
+    links: Integers  # the pairs, by positions among these rows, (k, 2)
     n_same: int  # how many of them are the same: the first ones
 
     def verdicts(self, Z: Any) -> dict[str, float | None]:
@@ -322,11 +321,11 @@ class LateVerdicts:
     """What a learner keeps of known pairs, found when it is first asked for: many never are."""
 
     X: Any  # as the learner saw it, which nobody else may change
-    takeable_rows: int | NDArray[np.integer]  # how many rows X has, or those that can be drawn
+    takeable_rows: int | Integers  # how many rows X has, or those that can be drawn
     evidence: Evidence
     random_state: dict[str, Any]  # of the generator that draws examples
     # Learned coordinates of some rows of X by their numbers.
-    embedded: Callable[[Any, NDArray[np.integer]], Any]
+    embedded: Callable[[Any, Integers], Any]
 
     def compute(self) -> dict[str, float | None]:
         """Compute threshold and other attributes of a learner; every call returns the same."""
@@ -336,9 +335,7 @@ class LateVerdicts:
         return examples.verdicts(self.embedded(self.X, examples.rows))
 
 
-def draw_examples(
-    takeable_rows: int | NDArray[np.integer], evidence: Evidence, rng: np.random.RandomState
-) -> Examples:
+def draw_examples(takeable_rows: int | Integers, evidence: Evidence, rng: Rng) -> Examples:
     """Draw the pairs from which a threshold is found: all given ones, and some by labels.
 
     Without cannot-links, random pairs of rows stand for them. Where only triplets are known, the
@@ -348,7 +345,7 @@ def draw_examples(
     pairs = draw_example_pairs(evidence, rng, most=MOST_EXAMPLES)
     if not len(pairs.must_link) and not len(pairs.cannot_link):
         pairs = pairs.as_weak_pairs()
-    background: NDArray[np.integer] = np.empty((0, 2), dtype=np.int64)
+    background: Integers = np.empty((0, 2), dtype=np.int64)
     if not len(pairs.cannot_link):
         background = rng.choice(takeable_rows, size=(_BACKGROUND_PAIRS, 2))
         background = background[background[:, 0] != background[:, 1]]

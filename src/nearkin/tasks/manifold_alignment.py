@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.linalg import block_diag
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.neighbors import NearestNeighbors
@@ -17,7 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from nearkin._types import Floats
+from nearkin._types import Floats, Integers
 from nearkin.errors import InputError
 from nearkin.learners.base import WholeState, replace_state
 from nearkin.learners.parameters import SeedParameter, with_parameters
@@ -273,9 +272,7 @@ class ManifoldAlignment(WholeState, SeedParameter, BaseEstimator):
         found: Floats = learned.apply(X)
         return found
 
-    def retrieve(
-        self, X: Any, *, of: int, among: int, n: int = 5
-    ) -> tuple[Floats, NDArray[np.integer]]:
+    def retrieve(self, X: Any, *, of: int, among: int, n: int = 5) -> tuple[Floats, Integers]:
         """Find the nearest rows of another set (or of the same) in the common space.
 
         Parameters

@@ -20,7 +20,7 @@ from sklearn.utils import check_consistent_length, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from nearkin._types import Floats
+from nearkin._types import Floats, Integers
 from nearkin.errors import InputError, raise_input_errors
 from nearkin.learners.base import WholeState, replace_state
 from nearkin.learners.parameters import SeedParameter, with_parameters
@@ -59,7 +59,7 @@ class Combination:
 def combine_kernels(
     n_kernels: int,
     kernel: Callable[[int], Floats],
-    problems: Sequence[tuple[NDArray[np.integer], Floats]],
+    problems: Sequence[tuple[Integers, Floats]],
     *,
     C: float,
     max_iter: int,
@@ -121,7 +121,7 @@ def rbf_under_metric(A: Any, B: Any, *, components: Floats | None, factor: float
 
 def make_regional_kernels(
     X: Floats,
-    classes: NDArray[np.integer],
+    classes: Integers,
     bandwidths: Sequence[float],
     n_regions: int,
     random_state: Any = None,
@@ -351,7 +351,7 @@ class MultipleKernelClassifier(WholeState, PartlyLabelled, SeedParameter, BaseEs
         X = validation.validate_rows(self, X, dtype=np.float64, reset=False)
         return weighted_sum(self.weights_, lambda m: np.asarray(self.kernels_[m](X, self._rows)))
 
-    def _make_kernels(self, X: Floats, classes: NDArray[np.integer]) -> list[BaseKernel]:
+    def _make_kernels(self, X: Floats, classes: Integers) -> list[BaseKernel]:
         if not isinstance(self.kernels, str):
             if len(self.kernels) == 0 or not all(map(callable, self.kernels)):
                 raise InputError("kernels must be a list of functions kernel(A, B), at least one.")
@@ -365,9 +365,7 @@ class MultipleKernelClassifier(WholeState, PartlyLabelled, SeedParameter, BaseEs
         return make_regional_kernels(X, classes, bandwidths.tolist(), self.n_regions, rng)
 
 
-def split_into_binary(
-    classes: NDArray[np.integer], multi_class: str
-) -> list[tuple[NDArray[np.integer], Floats]]:
+def split_into_binary(classes: Integers, multi_class: str) -> list[tuple[Integers, Floats]]:
     """Row numbers and labels −1 or 1 of each binary problem of a classification.
 
     "ovr" is each class against the rest (two classes: one problem), "ovo" each couple of classes.
@@ -378,7 +376,7 @@ def split_into_binary(
         return [(rows, np.where(classes == 1, 1.0, -1.0))]
     if multi_class == "ovr":
         return [(rows, np.where(classes == c, 1.0, -1.0)) for c in range(n_classes)]
-    problems: list[tuple[NDArray[np.integer], Floats]] = []
+    problems: list[tuple[Integers, Floats]] = []
     for one, other in combinations(range(n_classes), 2):
         members = np.flatnonzero((classes == one) | (classes == other))
         problems.append((members, np.where(classes[members] == one, 1.0, -1.0)))
