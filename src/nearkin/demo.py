@@ -86,7 +86,7 @@ def digits_task(n_pairs: int = 50, random_state: int = 0) -> Example:
     return Example("digits, 1200 images", X[:1200], y[:1200], pairs, X[1200:], y[1200:])
 
 
-def methods(n_landmarks: int, weighting: str = "calibrated") -> dict[str, Callable[[], Any]]:
+def methods(n_landmarks: int, weighting: Any = "calibrated") -> dict[str, Callable[[], Any]]:
     """Functions that make the metrics to compare, by name; None for the input space."""
     return {
         "input space": lambda: None,

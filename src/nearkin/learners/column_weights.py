@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,13 +11,12 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.base import BaseEstimator
-from sklearn.utils._param_validation import Interval
 
 from nearkin._types import Doubles, Floats, Ints, Mask, Rng
 from nearkin.errors import InputError
 from nearkin.learners.base import stored_learner
 from nearkin.learners.fit_steps import Coordinates, Learned, Taught, to_host_float64
-from nearkin.learners.parameters import UsualParameters, with_parameters
+from nearkin.learners.parameters import Listed, Positive, UsualParameters, with_parameters
 from nearkin.learners.teachable import KEPT, Columns, LinearInSpaceMixin, LinearSpace, map_by_metric
 from nearkin.pairs.supervision import Evidence, draw_example_pairs
 from nearkin.storage.schema import dict_of, floats, maybe, real
@@ -130,13 +128,8 @@ class ColumnWeights(LinearInSpaceMixin, UsualParameters, BaseEstimator):
     0
     """
 
-    groups: Sequence[Any] | None = None
-    pull: float = 0.02
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "groups": ["array-like", None],
-        "pull": [Interval(Real, 0, None, closed="neither")],
-    }
+    groups: Listed | None = None
+    pull: Positive = 0.02
 
     kernel: ClassVar[None] = None  # columns alone have weights
 

@@ -7,18 +7,15 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import field, replace
 from functools import cached_property
-from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike
 from scipy.linalg import eigh, solve
 from sklearn.base import BaseEstimator, _fit_context, clone
 from sklearn.decomposition import PCA
 from sklearn.pipeline import Pipeline
 from sklearn.utils import Tags, check_random_state, get_tags
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import validate_data
 
 from nearkin._types import Floats, Rng
@@ -26,7 +23,7 @@ from nearkin.errors import InputError, InputTypeError, raise_input_errors
 from nearkin.learners.base import MetricMixin, replace_state, stored_learner, stored_metric
 from nearkin.learners.explain import TaughtPart
 from nearkin.learners.fit_steps import call_once
-from nearkin.learners.parameters import SeedParameter, with_parameters
+from nearkin.learners.parameters import Count, Listed, SeedParameter, Share, with_parameters
 from nearkin.messages import collect_notices, hand_on, mute_categories, notice
 from nearkin.pairs.answers import Answers
 from nearkin.pairs.closure import draw_links
@@ -393,13 +390,11 @@ class Blend(MetricMixin, SeedParameter, BaseEstimator):
     """
 
     learners: Sequence[Any] = field(kw_only=False)
-    weights: ArrayLike | None = None
-    n_components: int | None = None
+    weights: Listed | None = None
+    n_components: Count | None = None
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "learners": [list, tuple],
-        "weights": ["array-like", None],
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
     }
 
     @replace_state
@@ -563,13 +558,8 @@ class Distilled(MetricMixin, SeedParameter, BaseEstimator):
     _sparse: ClassVar[bool] = True
 
     learner: Any = field(default=None, kw_only=False)
-    n_landmarks: int = 300
-    min_fidelity: float = 0.9
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_landmarks": [Interval(Integral, 1, None, closed="left")],
-        "min_fidelity": [Interval(Real, 0, 1, closed="both")],
-    }
+    n_landmarks: Count = 300
+    min_fidelity: Share = 0.9
 
     @replace_state
     @_fit_context(prefer_skip_nested_validation=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Annotated
 
 import numpy as np
 from scipy.optimize import minimize
@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval
 from nearkin._types import Floats, Ints, Mask, Rng
 from nearkin.learners.base import stored_learner
 from nearkin.learners.fit_steps import Coordinates, Learned, Taught, to_host_float64
-from nearkin.learners.parameters import with_parameters
+from nearkin.learners.parameters import Positive, with_parameters
 from nearkin.learners.teachable import KEPT, LinearInKernelMixin, map_by_metric
 from nearkin.pairs.supervision import draw_example_pairs
 
@@ -166,13 +166,8 @@ class CosineMetric(LinearInKernelMixin, BaseEstimator):
     True
     """
 
-    pull: float = 100.0
-    wrong: float = 0.15
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "pull": [Interval(Real, 0, None, closed="neither")],
-        "wrong": [Interval(Real, 0, 0.5, closed="left")],
-    }
+    pull: Positive = 100.0
+    wrong: Annotated[float, Interval(Real, 0, 0.5, closed="left")] = 0.15
 
     def _learn(self, taught: Taught, coordinates: Coordinates, rng: Rng) -> Learned:
         """Find W by :func:`cosine_matrix`; must-links and cannot-links weigh the same in sum."""

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from nearkin._types import Floats, Integers, Rng
 from nearkin.errors import InputError, InputTypeError
 from nearkin.learners.base import MetricMixin, gather_read_once, replace_state, stored_learner
-from nearkin.learners.parameters import UsualParameters, with_parameters
+from nearkin.learners.parameters import Count, Share, UsualParameters, with_parameters
 from nearkin.pairs.closure import find_chunklets, spread_labels
 from nearkin.pairs.labels import name_classes
 from nearkin.pairs.pairs import Pairs
@@ -177,21 +175,12 @@ class Generative(MetricMixin, UsualParameters, BaseEstimator):
     _array_api: ClassVar[bool] = True
     _remote: ClassVar[bool] = True
 
-    combine: str = "uniform"
-    covariance: str = "shrunk"
-    regularization: str | float = "auto"
-    interpolation: float | None = None
-    n_iter: int = 20
-    n_neighbors: int = 5
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "combine": [StrOptions({"uniform", "gmm", "kde", "local"})],
-        "covariance": [StrOptions({"shrunk", "full", "shared"})],
-        "regularization": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="both")],
-        "interpolation": [Interval(Real, 0, 1, closed="both"), None],
-        "n_iter": [Interval(Integral, 1, None, closed="left")],
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-    }
+    combine: Literal["uniform", "gmm", "kde", "local"] = "uniform"
+    covariance: Literal["shrunk", "full", "shared"] = "shrunk"
+    regularization: Literal["auto"] | Share = "auto"
+    interpolation: Share | None = None
+    n_iter: Count = 20
+    n_neighbors: Count = 5
 
     @replace_state
     @_fit_context(prefer_skip_nested_validation=True)

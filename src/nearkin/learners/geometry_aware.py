@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from numbers import Real
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -13,7 +13,13 @@ from nearkin._types import Floats, Integers, Mask, Rng
 from nearkin.errors import InputError
 from nearkin.learners.base import MetricMixin, stored_learner
 from nearkin.learners.fit_steps import call_once
-from nearkin.learners.parameters import KernelParameters, with_parameters
+from nearkin.learners.parameters import (
+    Count,
+    KernelParameters,
+    NotNegative,
+    Positive,
+    with_parameters,
+)
 from nearkin.messages import notice
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import Evidence, draw_example_pairs
@@ -38,8 +44,6 @@ from nearkin.spaces.feature_space import (
     find_feature_space,
 )
 from nearkin.spaces.graph import (
-    METRICS,
-    WEIGHTS,
     Metric,
     Weight,
     average_equal_rows,
@@ -55,7 +59,7 @@ from nearkin.spaces.kernels import KERNEL_NAMES, Kernel, KernelFunction, Rows, b
 from nearkin.spaces.landmarks import KernelLandmarks, choose_landmarks
 from nearkin.spaces.linalg import leading_coordinates
 from nearkin.spaces.maps import ThroughLandmarks
-from nearkin.spaces.neighbors import SEARCH_MODES, SearchMode
+from nearkin.spaces.neighbors import SearchMode
 from nearkin.storage.schema import floats, maybe, numbers, positive, real, tuple_of, whole
 
 # Rows that the learned width is judged by as a rule: bounds memory and time, not tuned.
@@ -352,42 +356,29 @@ class GeometryAware(MetricMixin, KernelParameters, BaseEstimator):
     _takes_graded: ClassVar[bool] = True
     _order: ClassVar[str | None] = "C"  # of frames too: the last digits of sums would depend on it
 
-    family: str = "spectral"
-    n_vectors: int = 20
-    coordinates: str = "laplacian"
-    graph_neighbors: int = 10
-    radius: float | None = None
+    family: Literal["spectral", "data_dependent", "rbf"] = "spectral"
+    n_vectors: Count = 20
+    coordinates: Literal["laplacian", "lle", "isomap"] = "laplacian"
+    graph_neighbors: Count = 10
+    radius: Positive | None = None
     metric: Metric = "euclidean"
     edge_weight: Weight = "heat"
     mutual: bool = False
     search: SearchMode = "auto"
     normalized: bool = False
-    diffusion: float = 0.1
+    diffusion: NotNegative = 0.1
     slack: float = 0.5
     bounds: tuple[float, float] | None = None
-    n_iter: int = 20
-    tol: float = 1e-3
-    stop: str = "converged"
-    beyond: float = 1.0
+    n_iter: Count = 20
+    tol: NotNegative = 1e-3
+    stop: Literal["converged", "held_out"] = "converged"
+    beyond: Annotated[float, Interval(Real, 1, None, closed="left")] = 1.0
     kernel: str | KernelFunction = "rbf"
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **logdet.BOUNDS_CONSTRAINTS,
-        "family": [StrOptions({"spectral", "data_dependent", "rbf"})],
         # A graph needs rows, not kernel values.
         "kernel": [StrOptions(set(KERNEL_NAMES) - {"precomputed"}), callable],
-        "n_vectors": [Interval(Integral, 1, None, closed="left")],
-        "coordinates": [StrOptions({"laplacian", "lle", "isomap"})],
-        "graph_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "radius": [Interval(Real, 0, None, closed="neither"), None],
-        "metric": [StrOptions(set(METRICS))],
-        "edge_weight": [StrOptions(set(WEIGHTS))],
-        "search": [StrOptions(set(SEARCH_MODES))],
-        "diffusion": [Interval(Real, 0, None, closed="left")],
-        "n_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "beyond": [Interval(Real, 1, None, closed="left")],
-        "stop": [StrOptions({"converged", "held_out"})],
     }
 
     def _learn_from(self, X: Rows, evidence: Evidence, rng: Rng) -> None:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from numbers import Real
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy.linalg import eigvalsh
 from sklearn.base import BaseEstimator
-from sklearn.utils._param_validation import Interval
 
 from nearkin._types import Floats, Integers, Rng
 from nearkin.learners.base import stored_learner
 from nearkin.learners.fit_steps import Coordinates, Learned, Taught
-from nearkin.learners.parameters import with_parameters
+from nearkin.learners.parameters import Positive, Share, with_parameters
 from nearkin.learners.teachable import (
     KEPT,
     LinearInKernelMixin,
@@ -178,13 +176,8 @@ class GMML(LinearInKernelMixin, BaseEstimator):
     True
     """
 
-    balance: float = 0.5
-    prior_pairs: float = 1
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "balance": [Interval(Real, 0, 1, closed="both")],
-        "prior_pairs": [Interval(Real, 0, None, closed="neither")],
-    }
+    balance: Share = 0.5
+    prior_pairs: Positive = 1
 
     def _prepare_space(
         self, space: LinearSpace, evidence: Evidence, X: Any, rng: Rng

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array
 
 from nearkin._types import Floats, Rng
 from nearkin.errors import InputError, raise_input_errors
 from nearkin.learners.base import stored_learner
 from nearkin.learners.fit_steps import Coordinates, Learned, Taught, call_once, to_host_float64
-from nearkin.learners.parameters import with_parameters
+from nearkin.learners.parameters import Count, Listed, NotNegative, with_parameters
 from nearkin.learners.teachable import (
     KEPT,
     Columns,
@@ -176,16 +174,13 @@ class ITML(LinearInKernelMixin, BaseEstimator):
     """
 
     slack: float = 0.5
-    prior: str | ArrayLike = "identity"
+    prior: Literal["identity", "covariance"] | Listed = "identity"
     bounds: tuple[float, float] | None = None
-    max_iter: int = 1000
-    tol: float = 1e-9
+    max_iter: Count = 1000
+    tol: NotNegative = 1e-9
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BOUNDS_CONSTRAINTS,
-        "prior": [StrOptions({"identity", "covariance"}), "array-like"],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
     }
 
     _without_differences: ClassVar[str] = "prior"

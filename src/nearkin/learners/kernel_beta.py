@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from nearkin._types import Floats, Integers, Rng
 from nearkin.errors import InputError
 from nearkin.learners.base import stored_learner
 from nearkin.learners.fit_steps import Coordinates, Learned, Taught
-from nearkin.learners.parameters import KernelParameters, KernelRowsMixin, with_parameters
+from nearkin.learners.parameters import (
+    Count,
+    KernelParameters,
+    KernelRowsMixin,
+    Positive,
+    with_parameters,
+)
 from nearkin.learners.teachable import TeachableMixin
 from nearkin.pairs.supervision import Evidence, Spread, measure_label_spread, measure_spread
 from nearkin.rows import backends
@@ -255,19 +259,13 @@ class KernelBeta(KernelRowsMixin, TeachableMixin, KernelParameters, BaseEstimato
 
     kernel: str | KernelFunction = "rbf"
     center: bool = True
-    weighting: str = "calibrated"
-    prior_pairs: float = 6.0
-    extension: str = "local"
-    n_iter: int = 1
+    weighting: Literal["calibrated", "paper"] = "calibrated"
+    prior_pairs: Positive = 6.0
+    extension: Literal["local", "nystroem"] = "local"
+    n_iter: Count = 1
 
     _takes_triplets: ClassVar[bool] = True
     _takes_graded: ClassVar[bool] = True
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "weighting": [StrOptions(set(_RANK_TOL))],
-        "prior_pairs": [Interval(Real, 0, None, closed="neither")],
-        "n_iter": [Interval(Integral, 1, None, closed="left")],
-    }
 
     def _find_space(self, X: Any, points: Integers, rng: Rng) -> UnitDirections:
         """Return the directions of feature space above the eigenvalue cut-off."""

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from copy import deepcopy
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from numbers import Real
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_array
 
 from nearkin._types import Floats, Rng
 from nearkin.errors import InputError, raise_input_errors
 from nearkin.learners.base import MetricMixin, stored_learner
-from nearkin.learners.parameters import UsualParameters, with_parameters
+from nearkin.learners.parameters import Count, Listed, NotNegative, UsualParameters, with_parameters
 from nearkin.messages import notice
 from nearkin.pairs.supervision import Evidence
 from nearkin.rows.sparse import axes_of_wide_rows
@@ -120,21 +120,12 @@ class LMNN(MetricMixin, UsualParameters, BaseEstimator):
 
     _order: ClassVar[str | None] = "C"  # of frames too: the last digits of sums would depend on it
 
-    n_neighbors: int = 3
-    push: float = 0.5
-    n_passes: int = 2
-    init: str | ArrayLike = "pca"
-    max_iter: int | None = None
-    tol: float = 1e-3
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "push": [Interval(Real, 0, 1, closed="neither")],
-        "n_passes": [Interval(Integral, 1, None, closed="left")],
-        "init": [StrOptions({"pca", "identity"}), "array-like"],
-        "max_iter": [Interval(Integral, 1, None, closed="left"), None],
-        "tol": [Interval(Real, 0, None, closed="left")],
-    }
+    n_neighbors: Count = 3
+    push: Annotated[float, Interval(Real, 0, 1, closed="neither")] = 0.5
+    n_passes: Count = 2
+    init: Literal["pca", "identity"] | Listed = "pca"
+    max_iter: Count | None = None
+    tol: NotNegative = 1e-3
 
     def _learn_from(self, X: Any, evidence: Evidence, rng: Rng) -> None:
         """Minimise the large-margin objective, and warn where it can mislead."""

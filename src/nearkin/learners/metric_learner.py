@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import nullcontext
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
-from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, Self
+from numbers import Integral
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, _fit_context, clone
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.random import sample_without_replacement
 from sklearn.utils.validation import check_is_fitted
 
@@ -25,7 +24,14 @@ from nearkin.learners.compositions import Blend, Chain
 from nearkin.learners.explain import TaughtPart
 from nearkin.learners.fit_steps import keep_results
 from nearkin.learners.geometry_aware import FewRowsWarning
-from nearkin.learners.parameters import SeedParameter, with_parameters
+from nearkin.learners.parameters import (
+    Count,
+    Listed,
+    NotNegative,
+    SeedParameter,
+    Transformer,
+    with_parameters,
+)
 from nearkin.learners.selection import (
     EUCLIDEAN,
     LEAST_PAIRS,
@@ -248,26 +254,16 @@ class MetricLearner(MetricMixin, SeedParameter, BaseEstimator):
     _remote: ClassVar[bool] = True
     _takes_answers: ClassVar[bool] = True
 
-    time_budget: float = 10.0
+    time_budget: NotNegative = 10.0
     robust: bool = True
     scale: bool | Literal["auto"] = "auto"
     spread: bool = False
     goal: Literal["groups", "search"] = "groups"
-    n_components: int | Literal["auto"] | None = "auto"
-    n_landmarks: int = 300
-    groups: Sequence[Any] | None = None
-    table: Any = None
+    n_components: Count | Literal["auto"] | None = "auto"
+    n_landmarks: Annotated[int, Interval(Integral, 2, None, closed="left")] = 300
+    groups: Listed | None = None
+    table: Transformer | None = None
     verbose: bool = False
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "time_budget": [Interval(Real, 0, None, closed="left")],
-        "scale": ["boolean", StrOptions({"auto"})],
-        "goal": [StrOptions({"groups", "search"})],
-        "n_components": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"}), None],
-        "n_landmarks": [Interval(Integral, 2, None, closed="left")],
-        "groups": ["array-like", None],
-        "table": [HasMethods(["fit", "transform"]), None],
-    }
 
     @replace_state
     @_fit_context(prefer_skip_nested_validation=True)

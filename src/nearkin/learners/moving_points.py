@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from nearkin._types import Floats, Ints, Rng
 from nearkin.errors import InputError
 from nearkin.learners.base import MetricMixin, stored_learner
 from nearkin.learners.parameters import (
+    Count,
     KernelParameters,
     KernelRowsMixin,
+    NotNegative,
+    Positive,
     SeedParameter,
     with_parameters,
 )
@@ -62,15 +63,6 @@ _TRIPLET_MARGIN = 0.3
 _RANK_TOL = 0.03
 # LLMA: most points that others move along with. It bounds time and memory, and was not tuned.
 _MOST_ANCHORS = 1000
-
-# What scikit-learn checks of the parameters that these learners share.
-WINDOW_CONSTRAINTS: dict[str, list[Any]] = {
-    "regularization": [Interval(Real, 0, None, closed="left")],
-    "window": [Interval(Real, 0, None, closed="neither")],
-    "n_iter": [Interval(Integral, 1, None, closed="left"), None],
-    "margin": [Interval(Real, 0, None, closed="left")],
-    "window_neighbors": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left"), None],
-}
 
 
 def window_edges(F: Floats, n_neighbors: int, random_state: Any = None) -> Ints:
@@ -277,17 +269,13 @@ class KernelA(KernelRowsMixin, MetricMixin, KernelParameters, BaseEstimator):
     _takes_triplets: ClassVar[bool] = True
     _takes_graded: ClassVar[bool] = True
 
-    regularization: float = 0.01
-    window: float = 0.1
-    n_iter: int | None = 2
-    margin: float = 1.0
+    regularization: NotNegative = 0.01
+    window: Positive = 0.1
+    n_iter: Count | None = 2
+    margin: NotNegative = 1.0
     learn_weights: bool = False
-    window_neighbors: int | str | None = "auto"
+    window_neighbors: Count | Literal["auto"] | None = "auto"
     kernel: str | KernelFunction = "rbf"
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **WINDOW_CONSTRAINTS,
-    }
 
     def _learn_from(self, X: Rows, evidence: Evidence, rng: Rng) -> None:
         """Move the rows in feature space by majorisation, and store the landmarks' coordinates."""
@@ -420,18 +408,13 @@ class LLMA(MetricMixin, SeedParameter, BaseEstimator):
 
     _takes_graded: ClassVar[bool] = True
 
-    regularization: float = 0.1
-    window: float = 0.1
-    locality: float = 0.3
-    n_iter: int | None = 20
-    margin: float = 1.0
-    window_neighbors: int | str | None = "auto"
+    regularization: NotNegative = 0.1
+    window: Positive = 0.1
+    locality: Positive = 0.3
+    n_iter: Count | None = 20
+    margin: NotNegative = 1.0
+    window_neighbors: Count | Literal["auto"] | None = "auto"
     scale: bool = False
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "locality": [Interval(Real, 0, None, closed="neither")],
-        **WINDOW_CONSTRAINTS,
-    }
 
     def _learn_from(self, X: Floats, evidence: Evidence, rng: Rng) -> None:
         """Move the anchors by majorisation, and all rows along with them."""

@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from inspect import signature
-from numbers import Integral
-from typing import Any, ClassVar, TypeVar, cast, dataclass_transform
+from inspect import get_annotations, signature
+from itertools import chain
+from numbers import Integral, Real
+from types import NoneType, UnionType
+from typing import (
+    Annotated,
+    Any,
+    ClassVar,
+    Literal,
+    TypeAlias,
+    TypeVar,
+    Union,
+    cast,
+    dataclass_transform,
+    get_args,
+    get_origin,
+)
 
 from numpy.typing import ArrayLike
 from sklearn.utils import Tags
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from nearkin.spaces.feature_space import (
     PARAMETER_CONSTRAINTS,
@@ -19,22 +33,44 @@ from nearkin.spaces.feature_space import (
 
 _Class = TypeVar("_Class", bound=type)
 
+# Types of parameters, and what scikit-learn is to check of them.
+Count: TypeAlias = Annotated[int, Interval(Integral, 1, None, closed="left")]
+Positive: TypeAlias = Annotated[float, Interval(Real, 0, None, closed="neither")]
+NotNegative: TypeAlias = Annotated[float, Interval(Real, 0, None, closed="left")]
+Share: TypeAlias = Annotated[float, Interval(Real, 0, 1, closed="both")]
+Listed: TypeAlias = Annotated[ArrayLike, "array-like"]
+Seed: TypeAlias = Annotated[Any, "random_state"]
+Transformer: TypeAlias = Annotated[Any, HasMethods(["fit", "transform"])]
+
+
+def list_constraints(kind: Any) -> list[Any]:
+    """What scikit-learn is to allow where this is the type of a parameter; empty if it is open."""
+    if get_origin(kind) is Annotated:
+        return list(kind.__metadata__)
+    if get_origin(kind) is Literal:
+        return [StrOptions(set(get_args(kind)))]
+    if get_origin(kind) in (Union, UnionType):
+        parts = [list_constraints(part) for part in get_args(kind)]
+        return list(chain(*parts)) if all(parts) else []
+    plain: dict[Any, list[Any]] = {bool: ["boolean"], NoneType: [None]}
+    return plain.get(kind, [])
+
 
 @dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field,))
 def with_parameters(cls: _Class) -> _Class:
     """Decorate an estimator whose fields are its parameters, which are given by name.
 
-    It has those of its bases too, after its own in signatures, and their
-    ``_parameter_constraints`` beside its own, which need not name a ``bool``.
+    It has those of its bases too, after its own in signatures. What scikit-learn checks of one is
+    told by its type, or else by ``_parameter_constraints``, also those of bases.
     """
     made: Any = dataclass(kw_only=True, eq=False, repr=False)(cls)
     constraints: dict[str, list[Any]] = {}
     names = ["self"]
     for base in made.__mro__:
         if "__dataclass_fields__" in vars(base):
-            kinds = base.__annotations__
-            known = {name: ["boolean"] for name, kind in kinds.items() if kind == "bool"}
-            constraints = known | vars(base).get("_parameter_constraints", {}) | constraints
+            kinds = get_annotations(base, eval_str=True)
+            told = {name: found for name in kinds if (found := list_constraints(kinds[name]))}
+            constraints = told | vars(base).get("_parameter_constraints", {}) | constraints
             names += kinds
     made._parameter_constraints = constraints
     given = signature(made.__init__)
@@ -47,21 +83,15 @@ def with_parameters(cls: _Class) -> _Class:
 class SeedParameter:
     """The seed of whatever draws at random."""
 
-    random_state: Any = None
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"random_state": ["random_state"]}
+    random_state: Seed = None
 
 
 @with_parameters
 class UsualParameters(SeedParameter):
     """Parameters of most learners."""
 
-    n_components: int | None = None
+    n_components: Count | None = None
     scale: bool = False
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
-    }
 
 
 @with_parameters

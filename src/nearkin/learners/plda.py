@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from numbers import Real
-from typing import Any, ClassVar
-
 import numpy as np
 from scipy.linalg import eigh
 from sklearn.base import BaseEstimator
-from sklearn.utils._param_validation import Interval
 
 from nearkin._types import Floats, Rng
 from nearkin.learners.base import stored_learner
 from nearkin.learners.fit_steps import Coordinates, Learned, Taught, to_host_float64
-from nearkin.learners.parameters import with_parameters
+from nearkin.learners.parameters import Positive, with_parameters
 from nearkin.learners.teachable import (
     KEPT,
     LinearInKernelMixin,
@@ -102,11 +98,7 @@ class PLDA(LinearInKernelMixin, BaseEstimator):
     True
     """
 
-    prior_pairs: float | None = None
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "prior_pairs": [Interval(Real, 0, None, closed="neither"), None],
-    }
+    prior_pairs: Positive | None = None
 
     def _learn(self, taught: Taught, coordinates: Coordinates, rng: Rng) -> Learned:
         """Estimate the covariance within classes from must-links, beside imagined ones."""

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from nearkin._types import Floats, Integers, Rng
 from nearkin.errors import InputError
 from nearkin.learners.base import MetricMixin, stored_learner
-from nearkin.learners.parameters import UsualParameters, with_parameters
+from nearkin.learners.parameters import Share, UsualParameters, with_parameters
 from nearkin.learners.teachable import find_axes, find_columns_along
 from nearkin.pairs.closure import find_chunklets
 from nearkin.pairs.supervision import Evidence
@@ -140,11 +138,7 @@ class RCA(MetricMixin, UsualParameters, BaseEstimator):
     _remote: ClassVar[bool] = True
     _sparse: ClassVar[bool] = True
 
-    shrinkage: str | float = "auto"
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "shrinkage": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="both")],
-    }
+    shrinkage: Literal["auto"] | Share = "auto"
 
     def _learn_from(self, X: Any, evidence: Evidence, rng: Rng) -> None:
         """Whiten the covariance within chunklets."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from copy import copy, deepcopy
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import _fit_context, clone
@@ -441,7 +441,7 @@ class LinearInKernelMixin(KernelRowsMixin, LinearInSpaceMixin, KernelParameters)
     """Where a linear metric is learned that has the parameters of a kernel's feature space."""
 
     kernel: str | KernelFunction | None = None
-    extension: str = "local"
+    extension: Literal["local", "nystroem"] = "local"
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "kernel": [*PARAMETER_CONSTRAINTS["kernel"], None],

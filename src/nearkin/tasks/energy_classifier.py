@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import field
-from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, _fit_context, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags, check_consistent_length, check_random_state, get_tags
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from nearkin.errors import raise_input_errors
 from nearkin.learners.base import MetricMixin, WholeState, replace_state
 from nearkin.learners.compositions import seen_first_by, sees_any_rows
-from nearkin.learners.parameters import SeedParameter, with_parameters
+from nearkin.learners.parameters import (
+    Count,
+    NotNegative,
+    SeedParameter,
+    Share,
+    Transformer,
+    with_parameters,
+)
 from nearkin.pairs.labels import PartlyLabelled, check_classes
 from nearkin.rows import access, backends, device_math, validation
 from nearkin.rows.distances import centre, middle
@@ -92,17 +97,10 @@ class EnergyClassifier(WholeState, PartlyLabelled, SeedParameter, BaseEstimator)
 
     _array_api: ClassVar[bool] = True
 
-    metric: Any = field(default=None, kw_only=False)
-    n_neighbors: int = 3
-    margin: str | float = "auto"
-    push: float = 0.5
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "metric": [HasMethods(["fit", "transform"]), None],
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "margin": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
-        "push": [Interval(Real, 0, 1, closed="both")],
-    }
+    metric: Transformer | None = field(default=None, kw_only=False)
+    n_neighbors: Count = 3
+    margin: Literal["auto"] | NotNegative = "auto"
+    push: Share = 0.5
 
     @replace_state
     @_fit_context(prefer_skip_nested_validation=False)

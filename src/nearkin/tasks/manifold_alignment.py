@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import permutations
-from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from numbers import Integral
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,13 +13,13 @@ from scipy.linalg import block_diag
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from nearkin._types import Floats, Integers
 from nearkin.errors import InputError
 from nearkin.learners.base import WholeState, replace_state
-from nearkin.learners.parameters import SeedParameter, with_parameters
+from nearkin.learners.parameters import Count, NotNegative, SeedParameter, with_parameters
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import gather_evidence
 from nearkin.rows import validation
@@ -37,8 +37,6 @@ from nearkin.solvers.logdet import (
 )
 from nearkin.spaces.feature_space import LocalExtension
 from nearkin.spaces.graph import (
-    METRICS,
-    WEIGHTS,
     Metric,
     Weight,
     average_equal_rows,
@@ -161,29 +159,20 @@ class ManifoldAlignment(WholeState, SeedParameter, BaseEstimator):
     (4, 6)
     """
 
-    n_vectors: int = 5
-    graph_neighbors: int = 5
-    cross_neighbors: int = 0
+    n_vectors: Count = 5
+    graph_neighbors: Count = 5
+    cross_neighbors: Annotated[int, Interval(Integral, 0, None, closed="left")] = 0
     metric: Metric = "euclidean"
     edge_weight: Weight = "binary"
-    diffusion: float = 0.1
+    diffusion: NotNegative = 0.1
     slack: float = 100.0
     bounds: tuple[float, float] | None = None
-    n_iter: int = 1
-    n_components: int | None = None
-    n_neighbors: int = 5
+    n_iter: Count = 1
+    n_components: Count | None = None
+    n_neighbors: Count = 5
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BOUNDS_CONSTRAINTS,
-        "n_vectors": [Interval(Integral, 1, None, closed="left")],
-        "graph_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "cross_neighbors": [Interval(Integral, 0, None, closed="left")],
-        "metric": [StrOptions(set(METRICS))],
-        "edge_weight": [StrOptions(set(WEIGHTS))],
-        "diffusion": [Interval(Real, 0, None, closed="left")],
-        "n_iter": [Interval(Integral, 1, None, closed="left")],
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
     }
 
     @replace_state

@@ -6,24 +6,29 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
-from numbers import Integral, Real
-from typing import Any, ClassVar, Self, TypeAlias
+from typing import Annotated, Any, Literal, Self, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import SVC
 from sklearn.utils import check_consistent_length, check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from nearkin._types import Floats, Integers
 from nearkin.errors import InputError, raise_input_errors
 from nearkin.learners.base import WholeState, replace_state
-from nearkin.learners.parameters import SeedParameter, with_parameters
+from nearkin.learners.parameters import (
+    Count,
+    Listed,
+    NotNegative,
+    Positive,
+    SeedParameter,
+    with_parameters,
+)
 from nearkin.messages import notice
 from nearkin.pairs.labels import PartlyLabelled, check_classes
 from nearkin.rows import validation
@@ -236,25 +241,14 @@ class MultipleKernelClassifier(WholeState, PartlyLabelled, SeedParameter, BaseEs
     True
     """
 
-    kernels: str | list[BaseKernel] = "regional"
-    n_regions: int = 1
-    bandwidths: tuple[float, ...] = BANDWIDTHS
-    C: float = 10.0
-    multi_class: str = "ovr"
-    max_iter: int = 500
-    tol: float = 0.01
-    init: ArrayLike | None = None
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "kernels": [StrOptions({"regional", "rbf"}), list],
-        "n_regions": [Interval(Integral, 1, None, closed="left")],
-        "bandwidths": ["array-like"],
-        "C": [Interval(Real, 0, None, closed="neither")],
-        "multi_class": [StrOptions({"ovr", "ovo"})],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "init": ["array-like", None],
-    }
+    kernels: Literal["regional", "rbf"] | Annotated[list[BaseKernel], list] = "regional"
+    n_regions: Count = 1
+    bandwidths: Annotated[tuple[float, ...], "array-like"] = BANDWIDTHS
+    C: Positive = 10.0
+    multi_class: Literal["ovr", "ovo"] = "ovr"
+    max_iter: Count = 500
+    tol: NotNegative = 0.01
+    init: Listed | None = None
 
     @replace_state
     @_fit_context(prefer_skip_nested_validation=True)
