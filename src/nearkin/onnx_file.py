@@ -266,10 +266,6 @@ class Tensor:
         """The tensor and others concatenated along an axis."""
         return self.graph.apply("Concat", self, *others, axis=axis)
 
-    def drop_last_row(self) -> Tensor:
-        """The tensor without its last row."""
-        return self.graph.apply("Slice", self, *(np.array([number]) for number in (0, -1, 0)))
-
     def find_smallest(self, k: int) -> tuple[Tensor, Tensor]:
         """The k smallest values of each row in order, and their positions."""
         values, positions = self.graph.apply_with_results(
@@ -410,7 +406,8 @@ def _extend_locally(extension: LocalExtension, X: Tensor, coordinates: Floats) -
     else:
         neighbors, e, gram = _find_near_by_kernel(extension, X)
     weights = _local_weights(e, gram, extension.n_neighbors)
-    return (weights.expand(1) @ neighbors.look_up_in(coordinates)).squeeze(1).drop_last_row()
+    found = (weights.expand(1) @ neighbors.look_up_in(coordinates)).squeeze(1)
+    return X.graph.apply("Slice", found, *(np.array([number]) for number in (0, -1, 0)))
 
 
 def _check_exportable(landmarks: KernelLandmarks) -> KernelLandmarks:
@@ -431,7 +428,11 @@ def _find_near_by_rows(extension: LocalExtension, X: Tensor) -> tuple[Tensor, Te
     """Nearest landmarks, half squared feature distances to them (n, k) and among them (n, k, k)."""
     dtype = X.graph.dtype
     points = extension.prepared_landmarks(dtype)
-    prepared = _prepare_rows(extension, X)
+    if extension.landmarks.kernel.name == "cosine":
+        prepared = _unit_rows(X)
+    else:
+        center, scale = extension.center_and_scale
+        prepared = ((X - center) * scale).clip(-FAR, FAR)
     ranking = _squared_distances(prepared, points)
     _, neighbors = ranking.to_single().find_smallest(extension.n_neighbors)
     near = neighbors.look_up_in(points)
@@ -448,14 +449,6 @@ def _find_near_by_rows(extension: LocalExtension, X: Tensor) -> tuple[Tensor, Te
 def _squares(differences: Tensor) -> Tensor:
     """Squared lengths (n, k, 1) of vectors (n, k, d)."""
     return (differences * differences).sum(2)
-
-
-def _prepare_rows(extension: LocalExtension, X: Tensor) -> Tensor:
-    """Rows whose Euclidean distances determine the kernel."""
-    if extension.landmarks.kernel.name == "cosine":
-        return _unit_rows(X)
-    center, scale = extension.center_and_scale
-    return ((X - center) * scale).clip(-FAR, FAR)
 
 
 def _find_near_by_kernel(extension: LocalExtension, X: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -102,10 +102,7 @@ def update_state(partial_fit: _Method) -> _Method:
 
 
 def _run_on_copy(method: _Method, *, anew: bool) -> _Method:
-    """Wrap a method to run on a copy, whose state the estimator takes over if there is no error.
-
-    With ``anew`` the copy lacks all that an earlier ``fit`` has set.
-    """
+    """Wrap a method to run on a copy, with ``anew`` of the parameters alone."""
 
     @wraps(method)
     def run(self: Any, *args: Any, **options: Any) -> Any:
@@ -168,13 +165,6 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
     distance between their images under ``transform``. A learner has ``_learn_from(X, evidence,
     rng)``, which sets its attributes and ends with :meth:`_keep`; one that takes rows that others
     do not has a ``_check_rows`` of its own.
-
-    Attributes
-    ----------
-    map_, n_components_, learned_from_
-        What was learned (:mod:`nearkin.maps`), and counts of rows, links, labels and classes.
-    table_ : TableEncoder
-        Where X was a data frame with words: makes the numbers that ``n_features_in_`` counts.
     """
 
     # scikit-learn's metadata routing, where it is on, hands on the pairs without being asked to.
@@ -192,9 +182,9 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
     _takes_triplets: ClassVar[bool] = False
     _takes_graded: ClassVar[bool] = False
     _takes_answers: ClassVar[bool] = False
-    map_: Map
+    map_: Map  # what was learned
     n_components_: int
-    n_features_in_: int
+    n_features_in_: int  # of a data frame with words, the numbers that ``table_`` makes of it
     random_state: Any
 
     @cached_property
@@ -758,18 +748,15 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         '1'
         """
         check_is_fitted(self)
-        known: dict[str, float] | None = self.__dict__.get("_importances")
-        if known is not None:
-            return known
-        rows = self.__dict__.get("_some_rows")
-        if rows is None:
-            raise InputError(
-                "importances are found from rows of fit, which a metric from a file, or of rows "
-                "that are elsewhere, does not keep: take the mean of contributions(X_a, X_b) over "
-                "pairs of rows."
-            )
-        self._importances = found = mean_shares_by_column(self, rows)
-        return found
+        if "_importances" not in vars(self):
+            if "_some_rows" not in vars(self):
+                raise InputError(
+                    "importances are found from rows of fit, which a metric from a file, or of "
+                    "rows that are elsewhere, does not keep: take the mean of "
+                    "contributions(X_a, X_b) over pairs of rows."
+                )
+            self._importances = mean_shares_by_column(self, self._some_rows)
+        return self._importances
 
     def save(self, path: StrPath, *, forget_names: bool = False) -> None:
         """Write the fitted learner to a file that :func:`nearkin.load` reads.

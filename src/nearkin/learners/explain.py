@@ -246,8 +246,7 @@ class Explanation:
             lines.append(line.rstrip())
         rest = [shares[name] for name in self.contributions if name not in named]
         if any(rest):
-            others = counted(len(rest), "other column")
-            lines.append(f"  {others}: {sum(rest):.0%}")
+            lines.append(f"  {counted(len(rest), 'other column')}: {sum(rest):.0%}")
         return lines
 
     def _format_answers(self, names: Sequence[Any] | None) -> list[str]:
@@ -264,10 +263,9 @@ class Explanation:
             for one in answers[:_MOST_ANSWERS]:
                 said = "the same" if one.same else "different"
                 change = self.change_without(one)
-                ends = (
-                    (one.left, one.right) if names is None else (names[one.left], names[one.right])
-                )
-                both = f"{'rows ' if names is None else ''}{ends[0]} and {ends[1]}"
+                both = f"rows {one.left} and {one.right}"
+                if names is not None:
+                    both = f"{names[one.left]} and {names[one.right]}"
                 lines.append(
                     f"  {both} are {said}: without it, they would be "
                     f"{abs(change):.2g} % {'farther apart' if change > 0 else 'nearer'}"
@@ -462,7 +460,11 @@ class TaughtPart:
         known = taught.left_out
         if link not in known:
             given = taught.evidence.pairs.without([link]) if fewer is None else fewer
-            known[link] = self._relearn(given)
+            again = replace(taught, evidence=replace(taught.evidence, pairs=given))
+            rng = np.random.RandomState(0)
+            rng.set_state(taught.random_state)
+            image = self.learner._learn(again, again.prefer_known(_refuse_rows), rng).image
+            known[link] = image, spread_of(again, image)
         image, spread = known[link]
         unit = spread_of(taught, taught.image) / spread if self.blended else 1.0
         return self.share * (self.squared(taught.image) - unit * self.squared(image))
@@ -470,14 +472,6 @@ class TaughtPart:
     def squared(self, image: Any) -> float:
         """Squared distance of the two rows under a map of coordinates."""
         return float((np.diff(image(self.ends), axis=0) ** 2).sum())
-
-    def _relearn(self, pairs: Pairs) -> tuple[Any, float]:
-        """Learn from these pairs: return the map of coordinates, and its :func:`spread_of`."""
-        taught = replace(self.taught, evidence=replace(self.taught.evidence, pairs=pairs))
-        rng = np.random.RandomState(0)
-        rng.set_state(taught.random_state)
-        image = self.learner._learn(taught, taught.prefer_known(_refuse_rows), rng).image
-        return image, spread_of(taught, image)
 
 
 def spread_of(taught: Taught, image: Any) -> float:
@@ -707,7 +701,12 @@ def find_strongest_pulls(
         links, pulls = measure_pulls_by_refits(metric, rows, X, pairs)
     else:
         return [], _BY_LABELS if parts else _NOT_KNOWN
-    told = _choose_strongest(pulls, whole)
+    # The strongest first, at most ten of either sign, if they move a share of 0.5 % at least.
+    size = np.nan_to_num(np.abs(pulls))
+    order = np.argsort(-size, kind="stable")
+    order = order[size[order] >= _LEAST_PULL * whole]
+    positive = pulls[order] > 0
+    told = order[np.where(positive, np.cumsum(positive), np.cumsum(~positive)) <= _ANSWERS_TOLD]
     same = {tuple(link) for link in answers.must_link.tolist()}
     rows_of_X = links if numbers is None else numbers[links]
     found = [
@@ -736,16 +735,3 @@ def number_groups(groups: Any) -> tuple[list[str], Ints]:
     names = list(dict.fromkeys(map(str, groups)))
     place = {name: g for g, name in enumerate(names)}
     return names, np.array([place[str(one)] for one in groups])
-
-
-def _choose_strongest(pulls: Floats, whole: float) -> Ints:
-    """Positions of the answers to report, the strongest first, at most ten of either sign.
-
-    ``whole`` is the squared distance, of which an answer must move a share of 0.5 %.
-    """
-    size = np.nan_to_num(np.abs(pulls))
-    order = np.argsort(-size, kind="stable")
-    order = order[size[order] >= _LEAST_PULL * whole]
-    positive = pulls[order] > 0
-    rank = np.where(positive, np.cumsum(positive), np.cumsum(~positive))
-    return np.asarray(order[rank <= _ANSWERS_TOLD])

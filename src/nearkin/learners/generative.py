@@ -346,10 +346,7 @@ class Generative(MetricMixin, UsualParameters, BaseEstimator):
         )
 
     def _refuse_other_than_uniform(self, taken: str, given: str) -> None:
-        """Refuse rows on devices or in files unless ``combine`` is "uniform".
-
-        ``taken`` and ``given`` say in the message which rows are accepted and which were given.
-        """
+        """Refuse rows on devices or in files (``given``) unless ``combine`` is "uniform"."""
         if self.combine != "uniform":
             raise InputTypeError(
                 f"combine={self.combine!r} takes {taken} only, got {given}: use combine='uniform' "

@@ -338,10 +338,7 @@ class HeldOutDistances:
     random_links: Ints
 
     def ranks(self, recipe: Recipe) -> Floats:
-        """Rank of each pair among random ones under a blend of learners; NaN if not judged.
-
-        Of a pair that several folds judge, the mean.
-        """
+        """Mean rank of each pair among random ones under a blend of learners; NaN if not judged."""
         total, count = np.zeros(len(self.same)), np.zeros(len(self.same))
         for fold, judged in enumerate(self.judged):
             blended, among = (
@@ -355,10 +352,7 @@ class HeldOutDistances:
         return out
 
     def squared(self, names: list[str]) -> tuple[Floats, Mask]:
-        """Squared distances of judged pairs, a column for each learner, and which are judged.
-
-        Of a pair that several folds judge, the mean.
-        """
+        """Mean squared distances of judged pairs, a column a learner, and which these are."""
         total, count = np.zeros((len(self.same), len(names))), np.zeros(len(self.same))
         for fold, judged in enumerate(self.judged):
             total[judged] += np.column_stack([self.distances[name][fold] for name in names])

@@ -59,6 +59,7 @@ _RIGHT = {
 }
 # Links of one kind, and their weights; of graded pairs (k, 2), their grades and weights.
 _Kind = tuple[Ints, Doubles]
+_KIND_NAMES = ("must-link", "cannot-link", "triplet", "graded pair")
 _PARTS = (
     *("must_link", "must_weight", "cannot_link", "cannot_weight", "closer", "closer_weight"),
     *("graded", "grades", "graded_weight"),
@@ -502,10 +503,8 @@ class Pairs:
 
     Attributes
     ----------
-    must_link, cannot_link : read-only int64 arrays of shape (k, 2)
-    closer : read-only int64 array of shape (k, 3)
-    graded : read-only int64 array of shape (k, 2)
-    grades : read-only float64 array of shape (k,)
+    must_link, cannot_link, closer, graded, grades
+        As given, but in normal form: read-only arrays of int64, or of float64 for grades.
     must_weight, cannot_weight, closer_weight, graded_weight : read-only float64 arrays (k,)
     n_rows : int or None
 
@@ -747,20 +746,17 @@ class Pairs:
         if ids is not None:
             ids = list(index_ids(ids))
             self.check_rows(len(ids))
+        names: tuple[str, ...] = ("left", "right")
         if closer or (closer is None and len(self.closer)):
-            names: tuple[str, ...] = TRIPLET
-            rows = self.closer
+            names, rows = TRIPLET, self.closer
             said: dict[str, Any] = {"weight": self.closer_weight}
         elif len(self.graded):
-            names, rows = ("left", "right"), self.graded
+            rows = self.graded
             said = {"similarity": self.grades, "weight": self.graded_weight}
         else:
-            names = ("left", "right")
             rows = np.concatenate([self.must_link, self.cannot_link])
-            said = {
-                "same": np.arange(n_pairs) < len(self.must_link),
-                "weight": np.concatenate([self.must_weight, self.cannot_weight]),
-            }
+            said = {"same": np.arange(n_pairs) < len(self.must_link)}
+            said["weight"] = np.concatenate([self.must_weight, self.cannot_weight])
         ends = rows.T.tolist()
         if ids is not None:
             ends = [[ids[row] for row in column] for column in ends]
@@ -789,12 +785,9 @@ class Pairs:
         return hash((self.n_rows, *(array.tobytes() for array in self._parts[:-1])))
 
     def __repr__(self) -> str:
-        counts = {"must-link": len(self.must_link), "cannot-link": len(self.cannot_link)}
-        parts = [counted(count, kind) for kind, count in counts.items()]
-        if len(self.closer):
-            parts.append(counted(len(self.closer), "triplet"))
-        if len(self.graded):
-            parts.append(counted(len(self.graded), "graded pair"))
+        kinds = zip(_KIND_NAMES, self._kinds, strict=True)
+        counts = {name: len(links) for name, (links, _) in kinds}
+        parts = [counted(n, name) for name, n in counts.items() if n or name.endswith("-link")]
         if self.n_rows is not None:
             parts.append(f"n_rows={self.n_rows}")
         return f"Pairs({', '.join(parts)})"
@@ -936,8 +929,7 @@ class Pairs:
                 f"pairs are for {self.n_rows} rows, X has {n_rows}: pairs name rows of the X they "
                 f"are given with; {remedy}"
             )
-        names = ("must-link", "cannot-link", "triplet", "graded pair")
-        for kind, (links, _) in zip(names, self._kinds, strict=True):
+        for kind, (links, _) in zip(_KIND_NAMES, self._kinds, strict=True):
             if (bad := find_first((links >= n_rows).any(axis=1))) is not None:
                 said = as_tuple(links[bad])
                 raise InputError(f"{kind} {said} names row {max(said)}, but X has {n_rows} rows")

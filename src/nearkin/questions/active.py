@@ -253,7 +253,14 @@ def learn_actively(
             "budget=0 and no pairs: there is nothing to learn from. Allow some questions, or give "
             "what is known as pairs=Pairs(must_link=..., cannot_link=...)."
         )
-    askable = _check_askable(among, n_rows)
+    askable = np.unique(np.asarray(np.arange(n_rows) if among is None else among))
+    right_kind = askable.dtype.kind in "iu" and len(askable) > 1
+    if not right_kind or askable[0] < 0 or askable[-1] >= n_rows:
+        raise InputError(
+            f"among must have the numbers of two rows at least, from 0 to {n_rows - 1}, not "
+            f"{among!r:.60}."
+        )
+    askable = askable.astype(np.int64)
     rng = check_random_state(random_state)
     last = None
     if learner is None:
@@ -307,15 +314,10 @@ def learn_actively(
             notice(f"the learner refused the answers, which are kept: {refused}.")
     elif error is None:
         notice(f"none of {len(interview.history)} questions got an answer: nothing was learned.")
+    pairs, history = interview.pairs, tuple(interview.history)
+    gain = _try_outlook(learner, X, pairs)
     return ActiveResult(
-        metric,
-        interview.pairs,
-        interview.unsure,
-        len(interview.history),
-        tuple(interview.history),
-        error,
-        _try_outlook(learner, X, interview.pairs),
-        clusters,
+        metric, pairs, interview.unsure, len(history), history, error, gain, clusters
     )
 
 
@@ -369,19 +371,6 @@ class _Interview:
             gain = self.outlook and self.outlook.gain
             worth = f"; ten more raise pair AUC by {gain}" if gain else ""
             tell(f"\r{line}, {unsure} unsure{worth}")
-
-
-def _check_askable(among: ArrayLike | None, n_rows: int) -> Ints:
-    """Return the rows that questions may be about, increasing; refuse fewer than two."""
-    if among is None:
-        return np.arange(n_rows)
-    found = np.unique(np.asarray(among))
-    if found.dtype.kind not in "iu" or len(found) < 2 or found[0] < 0 or found[-1] >= n_rows:
-        raise InputError(
-            f"among must have the numbers of two rows at least, from 0 to {n_rows - 1}, not "
-            f"{among!r:.60}."
-        )
-    return np.asarray(found, dtype=np.int64)
 
 
 class _AnswerError(InputTypeError):

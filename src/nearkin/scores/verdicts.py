@@ -262,12 +262,9 @@ def find_sharpness(
     u = (threshold - distances) / (threshold or 1.0)
     told = _platt_targets(same, different)
     weight = _balance_weights(same, different, weights)
-    near, far = (
-        _fit_sharpness(
-            u, told, weight * np.where(side, 1.0, _FEW_PAIRS / (_FEW_PAIRS + side.sum()))
-        )
-        for side in (u > 0, u < 0)
-    )
+    sides = (u > 0, u < 0)
+    kept = (np.where(side, 1.0, _FEW_PAIRS / (_FEW_PAIRS + side.sum())) for side in sides)
+    near, far = (_fit_sharpness(u, told, weight * part) for part in kept)
     return near, far
 
 
