@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -163,8 +163,7 @@ class DaskMetric(MetricMixin, auto_wrap_output_keys=None):  # type: ignore[call-
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Names of the columns that ``transform`` gives, as the local learner's."""
-        found: NDArray[Any] = self.to_local().get_feature_names_out(input_features)
-        return found
+        return cast("NDArray[Any]", self.to_local().get_feature_names_out(input_features))
 
     @property
     def client_(self) -> Any:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -750,8 +750,7 @@ def _label_axes(ax: Axes, x: str, y: str, title: str | None) -> Axes:
 def _choose_axes(ax: Axes | None) -> Axes:
     if ax is not None:
         return ax
-    new: Axes = _import_pyplot().subplots(layout="constrained")[1]
-    return new
+    return cast("Axes", _import_pyplot().subplots(layout="constrained")[1])
 
 
 def _make_row_of_axes(count: int) -> NDArray[Any]:

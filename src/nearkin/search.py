@@ -6,7 +6,7 @@ import math
 import os
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -262,8 +262,8 @@ class NeighborIndex(WholeState, BaseEstimator):
     """Nearest neighbours in a learned metric.
 
     It keeps the embeddings of rows, with an id for each, and finds those nearest to new rows, those
-    within a radius, and groups of rows that are the same thing. Distances are the metric's own; of
-    rows equally far, the one added first is first.
+    within a radius, and groups of rows that are the same thing. Of rows equally far, the one added
+    first is first.
 
     Parameters
     ----------
@@ -293,11 +293,10 @@ class NeighborIndex(WholeState, BaseEstimator):
 
     Notes
     -----
-    Memory: the embeddings, and the ids; with the approximate search, a byte more for each number
-    and 12 for each row. Queries take O(n) time each, or O(√n) with the approximate search, whose
-    cells are made at the next query. Later rows are put into them once they are more than a
-    sixteenth of those that are there, and are all compared with till then; cells are made anew when
-    there are twice as many rows.
+    Memory: the embeddings and ids; with the approximate search, a byte more for each number and 12
+    for each row. Queries take O(n) time each, or O(√n) with the approximate search, whose cells are
+    made at the next query. Later rows are put into them once they are a sixteenth of those there,
+    and are all compared with till then; cells are made anew for twice as many rows.
 
     Examples
     --------
@@ -800,8 +799,7 @@ class NeighborIndex(WholeState, BaseEstimator):
     def _embed_queries(self, X_new: Any) -> Floats:
         Q = self._embed(X_new, "X_new")
         self._check_columns(Q, "X_new")
-        found: Floats = self._convert(Q).astype(self.vectors.dtype, copy=False)
-        return found
+        return cast("Floats", self._convert(Q).astype(self.vectors.dtype, copy=False))
 
     def _convert(self, Z: Any) -> Any:
         return sp.csr_array(Z) if is_sparse(self._vectors[0]) else to_dense(Z)

@@ -276,16 +276,14 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         check_is_fitted(self)
         X = self._check_rows(X)
         if not backends.is_remote(X):
-            found: Floats = self.map_.apply(X)
-            return found
+            return cast("Floats", self.map_.apply(X))
         wanted = _get_output_config("transform", self)["dense"]
         if wanted != "default":
             raise InputTypeError(
                 f"transform of rows that are read block by block gives such rows, not data "
                 f"frames of {wanted}: use set_output(transform='default')."
             )
-        mapped: Floats = X.mapped(self.map_.apply, list(self.get_feature_names_out()))
-        return mapped
+        return cast("Floats", X.mapped(self.map_.apply, list(self.get_feature_names_out())))
 
     @matrix_of_rows
     def distance(self, X_a: Any, X_b: Any = None) -> Floats:
@@ -370,8 +368,7 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         """
         Z_a, Z_b = self._embed_both(X_a, X_b)
         product: Any = Z_a @ Z_b.T
-        found: Floats = product.toarray() if is_sparse(product) else product
-        return found
+        return cast("Floats", product.toarray() if is_sparse(product) else product)
 
     def score(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> float:
         """Area under the ROC curve of telling same from different by the learned distance.
@@ -398,8 +395,6 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         >>> metric = nk.KernelBeta(random_state=0).fit(X[:200], y[:200])
         >>> metric.score(X[200:], y[200:]) > 0.95
         True
-        >>> metric.score(X, pairs=nk.Pairs.from_labels(y, 50, random_state=0)) > 0.95
-        True
         """
         check_roles(y, pairs, triplets=True)
         if y is None and pairs is None:
@@ -419,10 +414,9 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         return score_order(self._embed(X), y, pairs=pairs)
 
     def same(self, X_a: Any, X_b: Any) -> Mask:
-        """Whether two rows are the same kind of thing, row by row.
+        """Whether :meth:`chance_same` is ½ or more, row by row.
 
-        It is where :meth:`chance_same` is ½ or more: after ``fit``, where the learned distance is
-        at most ``threshold_``.
+        After ``fit`` it is where the learned distance is at most ``threshold_``.
 
         Parameters
         ----------
@@ -443,8 +437,7 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         >>> metric.same(X[[0, 0]], X[[1, -1]])
         array([ True, False])
         """
-        found: Mask = self.pair_distance(X_a, X_b) <= read_verdicts(self).radius
-        return found
+        return self.pair_distance(X_a, X_b) <= read_verdicts(self).radius
 
     def chance_same(self, X_a: Any, X_b: Any, prevalence: Prevalence = None) -> Floats:
         """Probability that two rows are the same kind of thing, row by row.
@@ -464,10 +457,9 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
 
         Notes
         -----
-        A logistic curve through the pairs that the metric was learned from, or that labels imply,
-        with a sharpness of its own on either side of ``threshold_``. It is too sure where these
-        were few: :meth:`calibrate` takes others. (``MetricLearner`` holds pairs out, and is as sure
-        as these bear out.)
+        A logistic curve through the pairs that the metric was learned from, with a sharpness of its
+        own on either side of ``threshold_``. It is too sure where these were few: :meth:`calibrate`
+        takes others. (``MetricLearner`` is as sure as pairs that it holds out bear out.)
 
         Examples
         --------
@@ -476,14 +468,10 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         >>> metric = nearkin.KernelBeta(random_state=0).fit(X[:100], y[:100])
         >>> bool(metric.chance_same(X[:1], X[:1]) > 0.9)
         True
-        >>> metric = metric.calibrate(X[100:], y[100:])  # by other rows, and as frequent as there
-        >>> round(metric.prevalence_, 2)
-        0.5
         """
         verdicts, distances = read_verdicts(self), self.pair_distance(X_a, X_b)
         share = _choose_prevalence(prevalence, verdicts, lambda: backends.to_numpy(distances))
-        found: Floats = verdicts.chance(distances, share)
-        return found
+        return cast("Floats", verdicts.chance(distances, share))
 
     def calibrate(
         self, X: Any, y: Any = None, *, pairs: Pairs | None = None, prevalence: Prevalence = None
@@ -593,9 +581,9 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         Returns
         -------
         Quality
-            Pair AUC, and precision, recall and F1 of :meth:`same`. Intervals account for pairs that
-            share rows. Of rows in memory also how many of the ten nearest are of the same class, if
-            there are labels, and nearest by the Euclidean distance too. Print it.
+            Pair AUC, and precision, recall and F1 of :meth:`same`; of rows in memory also how many
+            of the ten nearest are of the same class, if there are labels, and nearest by the
+            Euclidean distance too. Print it.
 
         Examples
         --------
@@ -685,11 +673,9 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         -----
         Parts of columns are Shapley values
         (:func:`nearkin.learners.explain.parts_by_column`), which sum to the squared distance.
-
         Answers are left out one by one, and the others learned from again in the space that there
-        is, some milliseconds each; steps before the last of a chain stay as they are. Learners that
-        take longer are fitted again to X without each of the twelve answers that lie most along the
-        two rows.
+        is; steps before the last of a chain stay. Learners that take longer than milliseconds are
+        fitted again to X without each of the twelve answers that lie most along the two rows.
 
         Examples
         --------
@@ -850,8 +836,7 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
                 "some of them, for example rows.take(numbers), or blocks of transform(rows)."
             )
         Z = self.map_.apply(X)
-        found: Floats = Z if backends.is_foreign(Z) else to_plain(Z)
-        return found
+        return cast("Floats", Z if backends.is_foreign(Z) else to_plain(Z))
 
     def _embed_both(self, X_a: Any, X_b: Any) -> tuple[Floats, Floats]:
         """Embed two sets of rows, which must be on one device; the first twice if X_b is None."""
@@ -949,8 +934,7 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         self._find_late_verdicts()
         if name not in vars(self):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        found: float | None = vars(self)[name]
-        return found
+        return cast("float | None", vars(self)[name])
 
     def _find_late_verdicts(self) -> None:
         """Compute the threshold and the other ``VERDICTS`` if ``fit`` deferred them."""
@@ -1044,8 +1028,7 @@ def gather_read_once(learner: Any, X: Any, y: Any, pairs: Pairs | None) -> Any:
 def _cast_to_common_type(distances: Any, Z_a: Any, Z_b: Any) -> Floats:
     """Cast distances to the common type of both embeddings."""
     dtype = backends.namespace(Z_a).result_type(Z_a.dtype, Z_b.dtype)
-    found: Floats = backends.as_type(distances, dtype)
-    return found
+    return cast("Floats", backends.as_type(distances, dtype))
 
 
 def stored_metric(**fields: schema.Spec) -> Callable[[_Class], _Class]:

@@ -23,7 +23,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -252,8 +252,7 @@ def call_once(function: Callable[..., Found], *arguments: Any) -> Found:
     hand_on(done.notes)
     for rng, state in zip(generators, done.states, strict=True):
         rng.set_state(state)
-    again: Found = done.found
-    return again
+    return cast("Found", done.found)
 
 
 def _key(argument: Any) -> Hashable:

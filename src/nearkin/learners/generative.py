@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -299,8 +299,7 @@ class Generative(MetricMixin, UsualParameters, BaseEstimator):
         """
         _, positions = self._neighbors(X, None)
         voted = majority_vote(self._classes[backends.to_numpy(positions)])
-        found: NDArray[Any] = device_math.look_up_labels(self.classes_, voted, positions)
-        return found
+        return cast("NDArray[Any]", device_math.look_up_labels(self.classes_, voted, positions))
 
     @one_blas_thread()
     def _neighbors(self, X: Any, n_neighbors: int | None) -> tuple[Floats, Integers]:

@@ -143,9 +143,9 @@ class Weighted:
 class KernelBeta(KernelRowsMixin, TeachableMixin, KernelParameters, BaseEstimator):
     """Non-linear metric from pairs, in closed form.
 
-    The eigenvectors of a kernel matrix are the directions of its feature space. KernelBeta gives
-    each a new weight: more where must-linked points agree and cannot-linked points differ, less
-    elsewhere. New points join through their nearest landmarks.
+    The eigenvectors of a kernel matrix are the directions of its feature space. Each gets a new
+    weight: more where must-linked points agree and cannot-linked points differ, less elsewhere.
+    New points join through their nearest landmarks.
 
     Parameters
     ----------
@@ -172,9 +172,8 @@ class KernelBeta(KernelRowsMixin, TeachableMixin, KernelParameters, BaseEstimato
         matrix as it is, as Yeung and Chang (2007) do, whose first direction is often one that all
         points share (``extension="local"`` only).
     weighting : {"calibrated", "paper"}, default="calibrated"
-        ``"calibrated"`` compares the pairs with chance and trusts them the more the more there
-        are. ``"paper"`` is eq. (4) of the paper; with few pairs it often loses to the
-        Euclidean distance.
+        ``"calibrated"`` compares the pairs with chance and trusts them the more the more there are.
+        ``"paper"`` is eq. (4); with few pairs it often loses to the Euclidean distance.
     prior_pairs : float, default=6
         Strength of the prior, as a number of imaginary pairs that carry no information
         (``"calibrated"`` only).
@@ -186,8 +185,8 @@ class KernelBeta(KernelRowsMixin, TeachableMixin, KernelParameters, BaseEstimato
     n_neighbors : int, default=5
         Nearest landmarks that a point is composed of (``extension="local"``).
     extension : {"local", "nystroem"}, default="local"
-        How points are composed of landmarks: by locally linear weights, or by the Nyström
-        formula over all landmarks (slower for many landmarks, smoother for few).
+        How points are composed of landmarks: by locally linear weights, or by the Nyström formula
+        over all (slower for many landmarks, smoother for few).
     n_iter : int, default=1
         Repetitions: from the second on, neighbours and local weights are taken in the space
         learned so far (the paper uses 3).
@@ -211,8 +210,8 @@ class KernelBeta(KernelRowsMixin, TeachableMixin, KernelParameters, BaseEstimato
     gamma_, rank_tol_ : float
         In use.
     threshold_ : float
-        Learned distance up to which ``same`` says yes: it best separates the training pairs.
-        Without cannot-links, random pairs stand for them.
+        Learned distance that best separates the training pairs. Without cannot-links, random pairs
+        stand for them.
     sharpness_, far_sharpness_, prevalence_, same_distance_
         How quickly ``chance_same`` falls with the distance, below and above ``threshold_``; the
         share of pairs that are the same as it supposes; and the median distance of these.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy.linalg import eigh
@@ -94,8 +94,7 @@ class LiveView:
         They are ``metric.transform(X[rows])``, but for coordinates that are zero throughout.
         """
         image = self._get_image()
-        found: Floats = image(self._rows if rows is None else access.take(self._rows, rows))
-        return found
+        return cast("Floats", image(self._rows if rows is None else access.take(self._rows, rows)))
 
     def variances(self) -> Floats:
         """Variance of the rows along each principal axis of their learned embedding, decreasing."""

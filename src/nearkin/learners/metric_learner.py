@@ -133,9 +133,9 @@ def _drawn(X: Any, evidence: Evidence, rng: Rng) -> Ints:
 class MetricLearner(MetricMixin, SeedParameter, BaseEstimator):
     """Compare learners on held-out pairs, and blend the best of them into one metric.
 
-    Candidates made of this library's learners are compared on held-out pairs. The best is learned
-    from all pairs, blended with the Euclidean distance where it is not certain to be better, and
-    given up for it where nothing is gained. Pairs that look wrong count less and are listed.
+    It is learned from all pairs, blended with the Euclidean distance where it is not certain to be
+    better, and given up for it where nothing is gained. Pairs that look wrong count less and are
+    listed.
 
     Parameters
     ----------
@@ -146,9 +146,8 @@ class MetricLearner(MetricMixin, SeedParameter, BaseEstimator):
     robust : bool, default=True
         Whether pairs count less that a metric learned from other pairs disagrees with.
     scale : bool or "auto", default="auto"
-        Whether columns are divided by their spreads first: standard deviations, in which outliers
-        count little. By default where units differ by more than a hundred times;
-        ``report_.columns`` says it.
+        Whether columns are divided by their spreads first, as in :class:`Euclidean`. By default
+        where units differ by more than a hundred times; ``report_.columns`` says it.
     spread : bool, default=False
         Whether pairs are spread to the rows around them before the chosen metric is learned
         (:func:`nearkin.spread_pairs`).
@@ -224,8 +223,7 @@ class MetricLearner(MetricMixin, SeedParameter, BaseEstimator):
     these tell the pairs apart clearly worse than those in all columns, as with records that differ
     in many small ways, learners see all columns (300 axes, if there are more).
 
-    Sparse rows of more than 300 columns are seen along their 300 leading axes, right singular
-    vectors, whatever the learner.
+    Sparse rows of more than 300 columns are seen along their 300 leading singular vectors.
 
     Of more than 5000 rows all is learned from a sample: the rows that pairs name, 2500 labelled
     ones, and others at random, 5000 together, unless pairs name more. It is the same wherever the

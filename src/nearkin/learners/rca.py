@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -38,8 +38,7 @@ def within_chunklet_covariance(X: Floats, chunklet: Integers) -> Floats:
     in_order = centered[np.argsort(number, kind="stable")]
     means = np.add.reduceat(in_order, np.cumsum(counts) - counts) / counts[:, None]
     centered -= np.take(means, number, axis=0, out=in_order, mode="clip")
-    covariance: Floats = centered.T @ centered / len(X)
-    return covariance
+    return cast("Floats", centered.T @ centered / len(X))
 
 
 def sum_chunklet_covariance(X: Any, rows: Integers, chunklet: Integers) -> Floats:
@@ -74,8 +73,7 @@ def whitening(covariance: Floats, shrinkage: float) -> Floats:
         values > _NO_VARIANCE * values[-1] if shrinkage == 0 else np.ones(len(values), dtype=bool)
     )
     shrunk = (1 - shrinkage) * values[kept] + shrinkage * mean_variance
-    components: Floats = (fix_signs(vectors[:, kept]) / np.sqrt(shrunk)).T
-    return components
+    return cast("Floats", (fix_signs(vectors[:, kept]) / np.sqrt(shrunk)).T)
 
 
 @stored_learner(components_=floats("q d"), mean_=floats("d"), shrinkage_=real)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from copy import copy, deepcopy
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, cast
 
 import numpy as np
 from sklearn.base import _fit_context, clone
@@ -103,17 +103,15 @@ class TeachableMixin(MetricMixin):
         ------
         ValueError
             If a pair is withdrawn that was not given, if X is not that of ``fit``, or if the
-            learner was loaded from a file, which does not keep the pairs. After an error the
-            learner is as it was.
+            learner was loaded from a file, which does not keep the pairs.
 
         Notes
         -----
         Points of later pairs are no landmarks: fit again once there are many of them.
 
         When the last cannot-link goes, up to 4000 random rows are read once, which then stand for
-        different ones in ``threshold_``. With labels it takes pairs drawn from them, for which
-        labelled rows are read again; ITML learns from such pairs too, and KernelBeta with
-        ``n_iter`` above 1 measures all labelled rows again.
+        different ones in ``threshold_``. Where there are labels, labelled rows are read again for
+        it, by ITML, and by KernelBeta with ``n_iter`` above 1.
 
         Examples
         --------
@@ -131,8 +129,7 @@ class TeachableMixin(MetricMixin):
         if not hasattr(self, "threshold_"):
             if withdrawn is not None and len(withdrawn):
                 raise InputError("nothing to withdraw: this learner is not fitted yet.")
-            fitted: Self = self.fit(X, y, pairs=pairs)
-            return fitted
+            return cast("Self", self.fit(X, y, pairs=pairs))
         taught = get_taught(self)
         triplets, graded = self._takes_triplets, self._takes_graded
         check_roles(y, pairs, triplets=triplets, graded=graded)
@@ -285,8 +282,7 @@ class Directions:
 
     def coordinates(self, X: Rows) -> Floats:
         """Coordinates of rows in this space, of shape (n, r), in float64."""
-        found: Floats = backends.widen(self.extension.embed(X, self.landmarks))
-        return found
+        return cast("Floats", backends.widen(self.extension.embed(X, self.landmarks)))
 
     @property
     def attributes(self) -> dict[str, Any]:

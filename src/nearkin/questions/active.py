@@ -125,9 +125,8 @@ class ActiveResult:
     Attributes
     ----------
     metric : fitted learner or None
-        Learned from all answers: by default a ``MetricLearner``, which warns where held-out answers
-        show no gain over the Euclidean distance, and keeps to that. None if there was no answer to
-        learn from, or if ``error`` came from the learner.
+        Learned from all answers. None if there was no answer to learn from, or if ``error`` came
+        from the learner.
     pairs : Pairs
         Those given and those answered.
     unsure : int ndarray of shape (k, 2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import permutations
 from numbers import Integral
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -258,8 +258,7 @@ class ManifoldAlignment(WholeState, SeedParameter, BaseEstimator):
         expected = learned.extension.landmarks.rows.shape[1]
         if X.shape[1] != expected:
             raise InputError(f"X has {X.shape[1]} columns, but set {of} has {expected}.")
-        found: Floats = learned.apply(X)
-        return found
+        return cast("Floats", learned.apply(X))
 
     def retrieve(self, X: Any, *, of: int, among: int, n: int = 5) -> tuple[Floats, Integers]:
         """Find the nearest rows of another set (or of the same) in the common space.
