@@ -171,7 +171,10 @@ def make_records(
     n_people = max(n_records - int(duplicates * n_records), 1)
     n_people = max(n_people, -(-n_records // (1 + most_copies)))
     people = _make_people(n_people, rng)
-    original = _draw_originals(n_people, n_records - n_people, most_copies, rng)
+    often = rng.randint(1, most_copies + 1, size=n_people)
+    if often.sum() < n_records - n_people:
+        often[:] = most_copies
+    original = np.repeat(rng.permutation(n_people), often)[: n_records - n_people].astype(np.int64)
     copies = {name: values[original].copy() for name, values in people.items()}
     _spoil(copies, mistakes, rng)
     order = rng.permutation(n_records)
@@ -179,15 +182,6 @@ def make_records(
     for values in table.values():
         values[rng.uniform(size=n_records) < missing] = None
     return table, np.concatenate([np.arange(n_people), original])[order]
-
-
-def _draw_originals(n_people: int, n_copies: int, most: int, rng: Rng) -> Any:
-    """Row numbers (n_copies,) of people to copy, each at most ``most`` times."""
-    often = rng.randint(1, most + 1, size=n_people)
-    if often.sum() < n_copies:
-        often[:] = most
-    who = np.repeat(rng.permutation(n_people), often)
-    return who[:n_copies].astype(np.int64)
 
 
 def _make_people(n: int, rng: Rng) -> Table:

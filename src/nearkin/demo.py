@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits
 from sklearn.decomposition import KernelPCA
-from sklearn.metrics import adjusted_rand_score
+from sklearn.metrics import adjusted_rand_score, pair_confusion_matrix
 
 from nearkin import KernelBeta, MetricLearner, Pairs, RecordMatcher, datasets, plot, scores
 from nearkin._types import Floats, Integers
@@ -174,13 +174,8 @@ def find_records(n_records: int = 400, n_answers: int = 30, random_state: int = 
 
 def measure_groups(person: Integers, labels: Integers) -> tuple[float, float]:
     """Precision and recall of the pairs within groups."""
-    both = _pairs_within(person * (labels.max() + 1) + labels)
-    return both / max(_pairs_within(labels), 1), both / max(_pairs_within(person), 1)
-
-
-def _pairs_within(labels: Integers) -> int:
-    size = np.unique(labels, return_counts=True)[1]
-    return int((size * (size - 1) // 2).sum())
+    (_, wrong), (missed, right) = pair_confusion_matrix(person, labels)
+    return right / max(right + wrong, 1), right / max(right + missed, 1)
 
 
 def show_records(found: Found, console: Console, table: Table) -> None:

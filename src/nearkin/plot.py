@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from nearkin._types import Floats, Integers
+from nearkin._types import Floats
 from nearkin.errors import InputError, explain_missing_package
 from nearkin.learners.compositions import last_learner
 from nearkin.pairs.labels import number_classes
@@ -93,6 +93,9 @@ def embedding(
     classes = np.full(len(plane), -1) if y is None else number_classes(y)
     for number in np.unique(classes):
         known = number >= 0
+        name = None if y is None else "unknown"
+        if known:
+            name = str(np.asarray(y)[np.argmax(classes == number)])
         x1, x2 = plane[classes == number].T
         ax.scatter(
             x1,
@@ -102,7 +105,7 @@ def embedding(
             color=f"C{number % 10}" if known else _UNKNOWN,
             linewidths=0,
             alpha=0.8,
-            label=_class_name(y, classes, number) if number < _MOST_NAMED else None,
+            label=name if number < _MOST_NAMED else None,
         )
     if pairs is not None:
         refuse_triplets(pairs)
@@ -120,13 +123,6 @@ def embedding(
     ax.tick_params(labelsize=7)
     ax.set_aspect("equal", adjustable="datalim")  # distances are what is shown
     return _add_title(ax, title)
-
-
-def _class_name(y: Any, classes: Integers, number: int) -> str | None:
-    """Name of a class in a legend; None if it has none."""
-    if number < 0:
-        return None if y is None else "unknown"
-    return str(np.asarray(y)[np.argmax(classes == number)])
 
 
 def in_the_plane(Z: Any) -> Floats:
@@ -177,7 +173,14 @@ def side_by_side(
     >>> before.get_title()
     'before: pair AUC 0.51'
     """
-    axes = _make_row_of_axes(len(spaces))
+    # In two rows, if there are many.
+    count = len(spaces)
+    width = count if count <= 4 else -(-count // 2)
+    panel = 3.4 if width < 4 else 2.7
+    axes = _make_grid_of_axes(-(-count // width), width, (panel, panel))
+    for ax in axes[count:]:
+        ax.set_axis_off()
+    axes = axes[:count]
     for ax, (name, Z) in zip(axes, spaces.items(), strict=True):
         title = name if y is None else f"{name}: pair AUC {pair_auc(np.asarray(Z), y):.2f}"
         embedding(Z, y, pairs=pairs, ax=ax, title=title, size=size)
@@ -751,16 +754,6 @@ def _choose_axes(ax: Axes | None) -> Axes:
     if ax is not None:
         return ax
     return cast("Axes", _import_pyplot().subplots(layout="constrained")[1])
-
-
-def _make_row_of_axes(count: int) -> NDArray[Any]:
-    """Axes (count,) of a new figure, side by side, in two rows if there are many."""
-    width = count if count <= 4 else -(-count // 2)
-    side = 3.4 if width < 4 else 2.7
-    axes = _make_grid_of_axes(-(-count // width), width, (side, side))
-    for ax in axes[count:]:
-        ax.set_axis_off()
-    return np.asarray(axes[:count])
 
 
 def _make_grid_of_axes(height: int, width: int, panel: tuple[float, float]) -> NDArray[Any]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import os
+from dataclasses import field
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Self, cast
+from typing import Annotated, Any, NamedTuple, Self, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,13 +16,14 @@ from scipy.special import digamma
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array, check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from nearkin._types import Floats, Ints, Rng
 from nearkin.errors import InputError, InputTypeError, explain_missing_package, raise_input_errors
 from nearkin.learners.base import WholeState, replace_state
 from nearkin.learners.compositions import last_learner, sees_any_rows
+from nearkin.learners.parameters import Count, Seed, with_parameters
 from nearkin.messages import notice
 from nearkin.pairs.pairs import check_count, find_first
 from nearkin.rows import access, backends, device_math, validation
@@ -45,7 +47,6 @@ from nearkin.rows.validation import (
 )
 from nearkin.scores.verdicts import check_share
 from nearkin.spaces.neighbors import (
-    SEARCH_MODES,
     CellIndex,
     SearchMode,
     drop_itself,
@@ -258,7 +259,22 @@ def group_by_mean_distance(Z: Any, distances: Floats, rows: Ints, radius: float)
         labels, edges = now[labels], now[edges]
 
 
-class NeighborIndex(WholeState, BaseEstimator):
+class _Held(WholeState):
+    """What an index holds."""
+
+    _vectors: list[Floats]  # parts, until somebody asks for all
+    _ids: list[Ids]
+    _known: set[Any] | range | None  # ids; None until rows are added
+    _cells: CellIndex | None
+    _witnesses: tuple[Any, Floats] | None
+    # What the metric had learned when it saw the witnesses last: a value that no fit changes.
+    _seen_by: Any = None
+    # The vectors, and where they are on the device.
+    _there: tuple[Any, Any] | None = None
+
+
+@with_parameters
+class NeighborIndex(_Held, BaseEstimator):
     """Nearest neighbours in a learned metric.
 
     It keeps the embeddings of rows, with an id for each, and finds those nearest to new rows, those
@@ -337,41 +353,12 @@ class NeighborIndex(WholeState, BaseEstimator):
     (100, (100, 5))
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "metric": [None, object],
-        "search": [StrOptions(set(SEARCH_MODES))],
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "target_recall": [Interval(Real, 0, 1, closed="right")],
-        "random_state": ["random_state"],
-        "device": [None, str],
-    }
-
-    _vectors: list[Floats]  # parts, until somebody asks for all
-    _ids: list[Ids]
-    _known: set[Any] | range | None  # ids; None until rows are added
-    _cells: CellIndex | None
-    _witnesses: tuple[Any, Floats] | None
-    # What the metric had learned when it saw the witnesses last: a value that no fit changes.
-    _seen_by: Any = None
-    # The vectors, and where they are on the device.
-    _there: tuple[Any, Any] | None = None
-
-    def __init__(
-        self,
-        metric: Any = None,
-        *,
-        search: SearchMode = "auto",
-        n_neighbors: int = 10,
-        target_recall: float = 0.98,
-        random_state: Any = None,
-        device: str | None = None,
-    ) -> None:
-        self.metric = metric
-        self.search = search
-        self.n_neighbors = n_neighbors
-        self.target_recall = target_recall
-        self.random_state = random_state
-        self.device = device
+    metric: Annotated[Any, object] = field(default=None, kw_only=False)
+    search: SearchMode = "auto"
+    n_neighbors: Count = 10
+    target_recall: Annotated[float, Interval(Real, 0, 1, closed="right")] = 0.98
+    random_state: Seed = None
+    device: Annotated[str, str] | None = None
 
     @replace_state
     def fit(self, X: Any, y: Any = None, *, ids: Any = None) -> Self:

@@ -210,12 +210,10 @@ class KernelA(KernelRowsMixin, MetricMixin, KernelParameters, BaseEstimator):
         The feature space, as in :class:`KernelBeta`.
     rank_tol : float or None, default=None
         Directions with an eigenvalue below this share of the largest are dropped; None is 0.03.
-    n_components : int or None, default=None
-        Keep this many principal axes of the learned configuration at most.
+    n_components, scale
+        As in :class:`ITML`.
     n_neighbors : int, default=5
         Nearest landmarks that a new point is composed of.
-    scale : bool, default=False
-        Divide columns by their spreads first, as in :class:`Euclidean`.
     random_state : int, RandomState or None, default=None
 
     Attributes
@@ -342,20 +340,14 @@ class LLMA(MetricMixin, SeedParameter, BaseEstimator):
 
     Parameters
     ----------
-    regularization : float, default=0.1
-        λ: how strongly the window holds distances, against a must-link of weight one.
-    window : float, default=0.1
-        θ: squared width of the window in which distances are held, in mean squared distances.
+    regularization, window, margin, window_neighbors
+        As in :class:`KernelA`, but for a ``regularization`` of 0.1.
     locality : float, default=0.3
         Squared width σ² of the Gaussian with which points follow an anchor, in mean squared
         distances. The smaller, the fewer points follow; the larger, the smoother the map.
     n_iter : int or None, default=20
         Majorisation steps. Classes that cross each other's way, as in XOR, need more; simpler data
         do with 2. None goes on until a step lowers the objective by less than 0.01 %.
-    margin : float, default=1.0
-        Cannot-linked points are pushed apart up to this many root mean squared distances.
-    window_neighbors : int, None or "auto", default="auto"
-        As in :class:`KernelA`.
     scale : bool, default=False
         Divide columns by their spreads first, as in :class:`Euclidean`.
     random_state : int, RandomState or None, default=None

@@ -721,11 +721,6 @@ class SelectionSample:
             of_triplets=not _statements(self.pairs),
         )
 
-    def _trust(self, rank: Floats) -> Floats:
-        """How much each judged pair counts: less where others contradict it."""
-        n_pairs = len(_statements(self.pairs))
-        return _weights(weaken_doubtful_pairs(self.pairs, rank[:n_pairs]))
-
     def judgement(
         self, recipe: Recipe, Z: Floats, usual_threshold: float
     ) -> tuple[dict[str, float | None], Quality | None]:
@@ -755,7 +750,8 @@ class SelectionSample:
         seen = nearer * linked_distances(Z, links)
         found: dict[str, float | None] = {}
         if min(same.sum(), (~same).sum()) >= _LEAST_JUDGED:
-            weight = self._trust(self.held_out.ranks(recipe))[known]
+            rank = self.held_out.ranks(recipe)[: len(_statements(self.pairs))]
+            weight = _weights(weaken_doubtful_pairs(self.pairs, rank))[known]
             both = np.concatenate([unseen, seen])
             verdicts = fit_logistic_verdicts(both, np.tile(same, 2), np.tile(weight, 2))
             verdicts = shrink_verdicts(verdicts, unseen[same], unseen[~same])

@@ -264,7 +264,14 @@ def read_frame(
     ends, weights, n_rows = _read_rows_and_weights(table, ("left", "right"), ids, n_rows)
     if by is not None and (row := find_first(table[by].is_null().to_numpy())) is not None:
         raise InputError(f"frame row {row} is null in column {by!r}: it must say who answered")
-    same, sure = _parse_answers(table["same"])
+    told, nulls = table["same"].to_list(), table["same"].is_null().to_list()
+    said = ["" if null else normalise_answer(cell) for cell, null in zip(told, nulls, strict=True)]
+    unknown = np.array([word not in ANSWERS for word in said], dtype=bool)
+    if (row := find_first(unknown)) is not None:
+        raise InputError(f"frame row {row} has same={told[row]!r}; it must be {EXPECTED}")
+    answers = [ANSWERS[word] for word in said]
+    same = np.array([answer is True for answer in answers], dtype=bool)
+    sure = np.array([answer is not None for answer in answers], dtype=bool)
     refuse_difference_from_itself(ends, "frame row", sure & ~same)
     names = [name for name, told in zip(names, sure.tolist(), strict=False) if told]
     return ends[sure], same[sure], weights[sure], names, n_rows
@@ -311,7 +318,12 @@ def read_graded(
     ends, weights, n_rows = _read_rows_and_weights(table, ("left", "right"), ids, n_rows)
     if len(table) and not table[name].dtype.is_numeric():
         raise InputTypeError(f"column {name!r} is {table[name].dtype}: it must hold numbers")
-    low, high = _check_scale(scale)
+    ends_of_scale = np.asarray((0, 1) if scale is None else scale)
+    if ends_of_scale.shape != (2,) or ends_of_scale.dtype.kind not in "iuf":
+        raise InputError(f"scale={scale!r} must be two numbers, the ends of the scale")
+    low, high = map(float, ends_of_scale)
+    if not -np.inf < low < high < np.inf:
+        raise InputError(f"scale={scale!r} must be two finite numbers, the lower one first")
     told = table[name].to_numpy().astype(np.float64)
     if (bad := find_first(~((told >= low) & (told <= high)))) is not None:
         raise InputError(
@@ -322,19 +334,6 @@ def read_graded(
     grades = share if _GRADED[name] else 1 - share
     refuse_difference_from_itself(ends, "frame row", grades < 1)
     return ends, grades, weights, n_rows
-
-
-def _check_scale(scale: Any) -> tuple[float, float]:
-    """Return the lowest and the highest value of a scale, by default 0 and 1."""
-    if scale is None:
-        return 0.0, 1.0
-    values = np.asarray(scale)
-    if values.shape != (2,) or values.dtype.kind not in "iuf":
-        raise InputError(f"scale={scale!r} must be two numbers, the ends of the scale")
-    low, high = map(float, values)
-    if not -np.inf < low < high < np.inf:
-        raise InputError(f"scale={scale!r} must be two finite numbers, the lower one first")
-    return low, high
 
 
 def _wrap_frame(frame: Any, needed: tuple[str, ...] = ()) -> nw.DataFrame[Any]:
@@ -370,7 +369,16 @@ def _read_rows_and_weights(
         if n_rows not in (None, len(position)):
             raise InputError(f"n_rows={n_rows}, but there are {len(position)} ids")
         n_rows = len(position)
-        numbers = _look_up_rows({column.name: column.to_list() for column in columns}, position)
+        cells = [column.to_list() for column in columns]
+        every_name = itertools.chain.from_iterable(cells)
+        unknown = list(dict.fromkeys(name for name in every_name if name not in position))
+        if unknown:
+            first_five = ", ".join(map(repr, unknown[:5])) + ", ..." * (len(unknown) > 5)
+            raise InputError(
+                f"{len(unknown)} identifiers in {' and '.join(names)} are not in ids: {first_five}"
+            )
+        rows = [[position[name] for name in column] for column in cells]
+        numbers = np.array(rows, dtype=np.int64).T
     else:
         for column in columns:
             if len(table) and not column.dtype.is_integer():
@@ -385,32 +393,6 @@ def _read_rows_and_weights(
     return numbers, check_pair_weights(weight, len(table), "weight of frame row"), n_rows
 
 
-def _parse_answers(column: nw.Series[Any]) -> tuple[Mask, Mask]:
-    """Parse a column of answers: a mask of those that say the same, and of those that are sure."""
-    told, nulls = column.to_list(), column.is_null().to_list()
-    said = ["" if null else normalise_answer(cell) for cell, null in zip(told, nulls, strict=True)]
-    if (
-        row := find_first(np.array([word not in ANSWERS for word in said], dtype=bool))
-    ) is not None:
-        raise InputError(f"frame row {row} has same={told[row]!r}; it must be {EXPECTED}")
-    answers = [ANSWERS[word] for word in said]
-    same = np.array([answer is True for answer in answers], dtype=bool)
-    return same, np.array([answer is not None for answer in answers], dtype=bool)
-
-
-def _write_table(columns: dict[str, Any], backend: str | None) -> Any:
-    """Make a dataframe that :func:`read_frame` or :func:`read_triplets` reads back."""
-    if backend not in (None, *BACKENDS):
-        raise InputError(f"backend must be one of {', '.join(BACKENDS)}, not {backend!r}")
-    installed = (name for name in BACKENDS if importlib.util.find_spec(name))
-    into: Any = backend or next(installed, None)
-    if into is None:
-        raise MissingPackageError(
-            f"to_frame needs one of {', '.join(BACKENDS)}, and none is installed"
-        )
-    return nw.from_dict(columns, backend=into).to_native()
-
-
 def index_ids(ids: Any) -> dict[Hashable, int]:
     """Map each identifier to its row number, in order."""
     position: dict[Hashable, int] = {}
@@ -420,19 +402,6 @@ def index_ids(ids: Any) -> dict[Hashable, int]:
                 f"ids must differ, but {name!r} is both row {position[name]} and {row}"
             )
     return position
-
-
-def _look_up_rows(columns: dict[str, list[Hashable]], position: dict[Hashable, int]) -> Ints:
-    """Look up identifiers of several columns: row numbers of shape (k, columns)."""
-    every_name = itertools.chain.from_iterable(columns.values())
-    unknown = list(dict.fromkeys(name for name in every_name if name not in position))
-    if unknown:
-        first_five = ", ".join(map(repr, unknown[:5])) + ", ..." * (len(unknown) > 5)
-        raise InputError(
-            f"{len(unknown)} identifiers in {' and '.join(columns)} are not in ids: {first_five}"
-        )
-    rows = [[position[name] for name in names] for names in columns.values()]
-    return np.array(rows, dtype=np.int64).T
 
 
 def _refuse_unscorable_cut() -> None:
@@ -760,7 +729,16 @@ class Pairs:
         ends = rows.T.tolist()
         if ids is not None:
             ends = [[ids[row] for row in column] for column in ends]
-        return _write_table({**dict(zip(names, ends, strict=True)), **said}, backend)
+        if backend not in (None, *BACKENDS):
+            raise InputError(f"backend must be one of {', '.join(BACKENDS)}, not {backend!r}")
+        installed = (name for name in BACKENDS if importlib.util.find_spec(name))
+        into: Any = backend or next(installed, None)
+        if into is None:
+            raise MissingPackageError(
+                f"to_frame needs one of {', '.join(BACKENDS)}, and none is installed"
+            )
+        columns = {**dict(zip(names, ends, strict=True)), **said}
+        return nw.from_dict(columns, backend=into).to_native()
 
     def __len__(self) -> int:
         return sum(len(links) for links, _ in self._kinds)

@@ -168,7 +168,11 @@ def estimate_memberships(scene: Scene, known_rows: Ints, rng: Rng) -> tuple[Ints
     member = np.empty((len(scene.Z), len(groups)), dtype=np.int64)
     for column, (start, end) in enumerate(zip(first, [*first[1:], len(known_rows)], strict=True)):
         member[:, column] = start + distances[:, start:end].argmin(axis=1)
-    odds = -estimate_sharpness(scene, rng) * np.take_along_axis(distances, member, axis=1)
+    # By how much the log-odds of "same" fall for a unit of distance.
+    links = draw_links(len(scene.Z), rng)
+    deviation = float(linked_distances(scene.Z, links).std()) if len(links) else 0.0
+    sharpness = _SHARPNESS / deviation if deviation > 0 else 0.0
+    odds = -sharpness * np.take_along_axis(distances, member, axis=1)
     odds[scene.group[:, None] == groups] = -np.inf
     new = chance_of_new(np.unique(scene.group[known_rows], return_counts=True)[1])
     others = np.isfinite(odds).any(axis=1)
@@ -185,13 +189,6 @@ def chance_of_new(sizes: Ints) -> float:
     imagined; ``sizes`` are the numbers of known rows by group.
     """
     return float((np.count_nonzero(sizes == 1) + 1) / (sizes.sum() + 2))
-
-
-def estimate_sharpness(scene: Scene, rng: Rng) -> float:
-    """Estimate by how much the log-odds of "same" fall for a unit of distance."""
-    links = draw_links(len(scene.Z), rng)
-    deviation = float(linked_distances(scene.Z, links).std()) if len(links) else 0.0
-    return _SHARPNESS / deviation if deviation > 0 else 0.0
 
 
 def pick_spread_out(Z: Doubles, pairs: Ints, score: Doubles, n: int) -> Ints:

@@ -271,6 +271,15 @@ class MultipleKernelClassifier(WholeState, PartlyLabelled, SeedParameter, BaseEs
             check_consistent_length(X, classes)
         X, classes = X[classes >= 0], classes[classes >= 0]
         kernels = self._make_kernels(X, classes)
+        start = None
+        if self.init is not None:  # a little more equal: what is zero would stay zero
+            start = np.asarray(self.init, dtype=np.float64)
+            if start.shape != (len(kernels),) or not (start >= 0).all() or not start.sum() > 0:
+                raise InputError(
+                    f"init must be {len(kernels)} weights, one for each kernel, not negative and "
+                    f"not all zero; it has shape {start.shape}."
+                )
+            start = (1 - _EVEN) * start / start.sum() + _EVEN / len(kernels)
         matrix = _keep_matrices(kernels, X)
         found = combine_kernels(
             len(kernels),
@@ -279,7 +288,7 @@ class MultipleKernelClassifier(WholeState, PartlyLabelled, SeedParameter, BaseEs
             C=self.C,
             max_iter=self.max_iter,
             tol=self.tol,
-            start=self._check_start(len(kernels)),
+            start=start,
         )
         if not found.converged:
             notice(
@@ -326,18 +335,6 @@ class MultipleKernelClassifier(WholeState, PartlyLabelled, SeedParameter, BaseEs
         """
         K = self._combine_with_training_rows(X)
         return np.asarray(self._machine.decision_function(K))
-
-    def _check_start(self, n_kernels: int) -> Floats | None:
-        """Return the weights to start from, made a little more equal, or None."""
-        if self.init is None:
-            return None
-        weights = np.asarray(self.init, dtype=np.float64)
-        if weights.shape != (n_kernels,) or not (weights >= 0).all() or not weights.sum() > 0:
-            raise InputError(
-                f"init must be {n_kernels} weights, one for each kernel, not negative and not all "
-                f"zero; it has shape {weights.shape}."
-            )
-        return np.asarray((1 - _EVEN) * weights / weights.sum() + _EVEN / n_kernels)
 
     def _combine_with_training_rows(self, X: Any) -> Floats:
         """Combined kernel matrix between rows and those of ``fit``."""
