@@ -46,17 +46,7 @@ from nearkin.rows.validation import (
     refuse_non_tables,
 )
 from nearkin.scores.verdicts import check_share
-from nearkin.spaces.neighbors import (
-    CellIndex,
-    SearchMode,
-    drop_itself,
-    find_nearest,
-    find_nearest_by_cells,
-    find_within,
-    group_within,
-    merge_labels,
-    number_by_first_row,
-)
+from nearkin.spaces import neighbors
 from nearkin.storage.arrays import StorageError, read_arrays, write_arrays
 from nearkin.storage.files import StrPath, whole_file
 
@@ -241,7 +231,7 @@ def group_by_mean_distance(Z: Any, distances: Floats, rows: Ints, radius: float)
         close = apart <= most
         edges, between, apart = edges[close], between[close], apart[close]
         if not len(edges):
-            return number_by_first_row(labels)
+            return neighbors.number_by_first_row(labels)
         # Edges that are the shortest at both of their ends.
         rank = np.empty(len(edges), dtype=np.int64)
         rank[np.lexsort((edges[:, 1], edges[:, 0], apart))] = np.arange(len(edges))
@@ -265,7 +255,7 @@ class _Held(WholeState):
     _vectors: list[Floats]  # parts, until somebody asks for all
     _ids: list[Ids]
     _known: set[Any] | range | None  # ids; None until rows are added
-    _cells: CellIndex | None
+    _cells: neighbors.CellIndex | None
     _witnesses: tuple[Any, Floats] | None
     # What the metric had learned when it saw the witnesses last: a value that no fit changes.
     _seen_by: Any = None
@@ -354,7 +344,7 @@ class NeighborIndex(_Held, BaseEstimator):
     """
 
     metric: Annotated[Any, object] = field(default=None, kw_only=False)
-    search: SearchMode = "auto"
+    search: neighbors.SearchMode = "auto"
     n_neighbors: Count = 10
     target_recall: Annotated[float, Interval(Real, 0, 1, closed="right")] = 0.98
     random_state: Seed = None
@@ -489,7 +479,7 @@ class NeighborIndex(_Held, BaseEstimator):
         """
         self._check_ready()
         Q, radius = self._embed_queries(X_new), self._check_radius(radius)
-        distances, rows = find_within(self.vectors, Q, radius)
+        distances, rows = neighbors.find_within(self.vectors, Q, radius)
         ids = self.ids
         return distances, [ids[near] for near in rows]
 
@@ -516,7 +506,7 @@ class NeighborIndex(_Held, BaseEstimator):
         rng = check_random_state(self.random_state)
         n_sample = min(check_count(n_sample, "n_sample", least=1), len(Z))
         Q = Z[rng.permutation(len(Z))[:n_sample]]
-        found, true = self._find_nearest(Q, k)[0], find_nearest(Z, Q, k)[0]
+        found, true = self._find_nearest(Q, k)[0], neighbors.find_nearest(Z, Q, k)[0]
         # The first is the row itself, or another in the same place.
         return float(np.mean(found[:, 1:] <= true[:, -1:]))
 
@@ -587,12 +577,13 @@ class NeighborIndex(_Held, BaseEstimator):
         if chained:
             radius = self._check_radius(radius)
             if not self._is_approximate():
-                labels = group_within(Z, radius)
+                labels = neighbors.group_within(Z, radius)
             else:
                 distances, rows = self._find_nearest(Z, min(len(Z), self.n_neighbors + 1))
                 near = distances <= radius
                 edges = np.column_stack([np.nonzero(near)[0], rows[near]])
-                labels = number_by_first_row(merge_labels(np.arange(len(Z)), edges))
+                merged = neighbors.merge_labels(np.arange(len(Z)), edges)
+                labels = neighbors.number_by_first_row(merged)
         else:
             distances, rows = self._find_nearest_others()
             radius = self._find_radius(distances, rows, precision, prevalence)
@@ -892,13 +883,13 @@ class NeighborIndex(_Held, BaseEstimator):
             squared, rows = device_math.find_nearest_rows(queries, there, k)
             return np.sqrt(backends.to_numpy(squared)).astype(Z.dtype), backends.to_numpy(rows)
         if not self._is_approximate():
-            return find_nearest(Z, Q, k)
+            return neighbors.find_nearest(Z, Q, k)
         cells = self._cells
         if cells is None or len(Z) > (1 + _LATER_ROWS) * cells.n_rows:
             rng = check_random_state(self.random_state)
-            self._cells = cells = CellIndex(Z, self.target_recall, rng, earlier=cells)
+            self._cells = cells = neighbors.CellIndex(Z, self.target_recall, rng, earlier=cells)
         cells.Z = Z[: cells.n_rows]  # where they are now: once is enough
-        return find_nearest_by_cells(cells, Z, Q, k)
+        return neighbors.find_nearest_by_cells(cells, Z, Q, k)
 
     def _is_approximate(self) -> bool:
         if self.device is not None:
@@ -912,7 +903,7 @@ class NeighborIndex(_Held, BaseEstimator):
         k = min(_MOST_NEIGHBORS, len(self) - 1)
         if k == 0:
             return np.empty((1, 0), dtype=self.vectors.dtype), np.empty((1, 0), dtype=np.int64)
-        return drop_itself(*self._find_nearest(self.vectors, k + 1))
+        return neighbors.drop_itself(*self._find_nearest(self.vectors, k + 1))
 
     def _find_radius(
         self, distances: Floats, rows: Ints, precision: float | None, prevalence: float | None

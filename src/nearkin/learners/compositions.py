@@ -34,20 +34,11 @@ from nearkin.rows.distances import linked_distances
 from nearkin.rows.scaling import ScaleWarning, choose_scales, divide_columns, warn_of_units
 from nearkin.rows.sparse import is_sparse, to_dense, to_plain, variances
 from nearkin.rows.validation import count_rows, refuse_non_tables, reorder_columns
+from nearkin.spaces import maps
 from nearkin.spaces.feature_space import KernelExpansion, LocalExtension
 from nearkin.spaces.kernels import bind_kernel
 from nearkin.spaces.landmarks import KernelLandmarks
 from nearkin.spaces.linalg import fix_signs, largest_entry
-from nearkin.spaces.maps import (
-    Affine,
-    Map,
-    ThroughLandmarks,
-    Transformed,
-    add_maps,
-    compose,
-    compose_after_scaling,
-    follow_by_matrix,
-)
 from nearkin.storage.schema import estimator, floats, is_stored_transformer, list_of, real
 
 # Rows, at most, that tell the scale of a learner's distances: a mean over so many is known to about
@@ -64,14 +55,14 @@ _MOST_IMITATED, _JUDGED_PART, _LEAST_JUDGED = 5000, 5, 4
 _RIDGE, _NEAREST, _FAITHFUL = 1e-3, 5, 0.98
 
 
-def map_of(fitted: Any) -> Map:
+def map_of(fitted: Any) -> maps.Map:
     """Return the map of a fitted learner, or of another transformer, for rows as it takes them."""
     if isinstance(fitted, PCA) and not fitted.whiten:
-        return Affine(fitted.components_, fitted.mean_)
+        return maps.Affine(fitted.components_, fitted.mean_)
     if not isinstance(fitted, MetricMixin):
-        return Transformed(fitted)
+        return maps.Transformed(fitted)
     table = getattr(fitted, "table_", None)
-    return fitted.map_ if table is None else compose(Transformed(table), fitted.map_)
+    return fitted.map_ if table is None else maps.compose(maps.Transformed(table), fitted.map_)
 
 
 def sees_any_rows(part: Any) -> bool:
@@ -247,9 +238,9 @@ class Chain(MetricMixin, BaseEstimator):
         return self
 
     @property
-    def map_(self) -> Map:  # type: ignore[override]
+    def map_(self) -> maps.Map:  # type: ignore[override]
         """What was learned, the maps of all steps one after the other."""
-        return compose(*map(map_of, self.steps_))
+        return maps.compose(*map(map_of, self.steps_))
 
     def _check_rows(self, X: Any, *, reset: bool = False) -> Any:
         if reset:
@@ -303,11 +294,11 @@ class Chain(MetricMixin, BaseEstimator):
             return super()._check_dense_rows(X)
         return np.asarray(to_dense(to_plain(self._first_seer.transform(self._check_rows(X)))))
 
-    def _get_column_map(self) -> tuple[Map, Any]:
+    def _get_column_map(self) -> tuple[maps.Map, Any]:
         first = self._first_seer
         if first is None:
             return super()._get_column_map()
-        rest = compose(*map(map_of, self.steps_[1:]))
+        rest = maps.compose(*map(map_of, self.steps_[1:]))
         groups = getattr(first, "groups_", None)
         return rest, first.get_feature_names_out() if groups is None else groups
 
@@ -441,13 +432,13 @@ class Blend(MetricMixin, SeedParameter, BaseEstimator):
         return self
 
     @cached_property
-    def map_(self) -> Map:  # type: ignore[override]
+    def map_(self) -> maps.Map:  # type: ignore[override]
         """What was learned, the sum of the learners' maps."""
         widths = [learner.n_components_ for learner in self.learners_]
         blocks = np.split(self.axes_, np.cumsum(widths)[:-1], axis=1)
         parts = zip(self.learners_, self.factors_, blocks, strict=True)
-        return add_maps(
-            [follow_by_matrix(map_of(learner), factor * block) for learner, factor, block in parts]
+        return maps.add_maps(
+            [maps.follow_by_matrix(map_of(one), factor * block) for one, factor, block in parts]
         )
 
     def _check_rows(self, X: Any, *, reset: bool = False) -> Any:
@@ -600,7 +591,7 @@ class Distilled(MetricMixin, SeedParameter, BaseEstimator):
         scaled = divide_columns(rows, self.column_scale_)
         Z = np.asarray(to_dense(to_plain(metric.map_.apply(rows))), dtype=np.float64)
         learned, self.fidelity_ = _fit_imitation(scaled, Z, self.n_landmarks, rng)
-        self.map_ = compose_after_scaling(self.column_scale_, learned)
+        self.map_ = maps.compose_after_scaling(self.column_scale_, learned)
         self.n_components_ = Z.shape[1]
         self._copy_verdicts(metric)
         n_used = min(self.n_landmarks, len(Z) - len(Z) // _JUDGED_PART)
@@ -617,7 +608,7 @@ class Distilled(MetricMixin, SeedParameter, BaseEstimator):
             notice(f"{said}. Give more landmarks, or keep the metric itself.", FidelityWarning)
 
 
-def _fit_imitation(X: Any, Z: Floats, n_landmarks: int, rng: Rng) -> tuple[Map, float]:
+def _fit_imitation(X: Any, Z: Floats, n_landmarks: int, rng: Rng) -> tuple[maps.Map, float]:
     """Fit a map through landmarks to images Z of rows, and measure its fidelity by other rows.
 
     Of two maps, kernel ridge regression and interpolation between near landmarks, that of higher
@@ -633,12 +624,12 @@ def _fit_imitation(X: Any, Z: Floats, n_landmarks: int, rng: Rng) -> tuple[Map, 
     ridge = _RIDGE * len(known) / len(chosen) * among
     ridge += np.finfo(float).eps * len(chosen) * np.eye(len(chosen)) * np.trace(K.T @ K)
     coordinates = solve(K.T @ K + ridge, K.T @ (Z[known] - Z.mean(axis=0)), assume_a="pos")
-    found: list[tuple[Map, float]] = []
+    found: list[tuple[maps.Map, float]] = []
     links = draw_links(len(judged), rng)
     expected = linked_distances(Z[judged], links)
     for one in (
-        ThroughLandmarks(KernelExpansion(landmarks), coordinates),
-        ThroughLandmarks(LocalExtension(landmarks, _NEAREST), Z[chosen]),
+        maps.ThroughLandmarks(KernelExpansion(landmarks), coordinates),
+        maps.ThroughLandmarks(LocalExtension(landmarks, _NEAREST), Z[chosen]),
     ):
         distances = linked_distances(one.apply(X[judged]), links)
         found.append((one, _correlate_ranks(distances, expected)))

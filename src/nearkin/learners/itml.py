@@ -25,16 +25,8 @@ from nearkin.learners.teachable import (
 from nearkin.pairs.supervision import Evidence, draw_example_pairs
 from nearkin.rows import access
 from nearkin.rows.sparse import is_sparse
-from nearkin.solvers.logdet import (
-    BOUNDS_CONSTRAINTS,
-    bound_pairs,
-    check_distance_bounds,
-    choose_tolerance,
-    draw_random_pairs,
-    estimate_bounds,
-    project,
-    warn_unless_converged,
-)
+from nearkin.solvers import logdet
+from nearkin.solvers.logdet import project
 from nearkin.storage.schema import numbers, real, tuple_of, whole
 
 # A given prior may be so far from symmetric by rounding, as a share of its largest entry; and
@@ -180,7 +172,7 @@ class ITML(LinearInKernelMixin, BaseEstimator):
     tol: NotNegative = 1e-9
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BOUNDS_CONSTRAINTS,
+        **logdet.BOUNDS_CONSTRAINTS,
     }
 
     _without_differences: ClassVar[str] = "prior"
@@ -200,7 +192,7 @@ class ITML(LinearInKernelMixin, BaseEstimator):
             prior = prior_metric(self.prior, space.covariance, X.shape[0])
         else:
             prior = axes @ _check_prior(self.prior, X.shape[1]) @ axes.T
-        bounds = check_distance_bounds(self.bounds)
+        bounds = logdet.check_distance_bounds(self.bounds)
         if bounds is None:
             bounds = call_once(_draw_bounds, space, X, prior, rng)
         return prior, bounds
@@ -209,15 +201,15 @@ class ITML(LinearInKernelMixin, BaseEstimator):
         """Find the metric nearest to the prior that keeps the pairs within their bounds."""
         prior, bounds = taught.prepared
         links = draw_example_pairs(taught.evidence, rng)
-        bounded = bound_pairs(links.restrict(links.points), bounds, self.slack)
+        bounded = logdet.bound_pairs(links.restrict(links.points), bounds, self.slack)
         solution = project(
             to_host_float64(coordinates(links.points)),
             bounded,
             prior,
             max_sweeps=self.max_iter,
-            tol=choose_tolerance(self.tol, bounded),
+            tol=logdet.choose_tolerance(self.tol, bounded),
         )
-        warn_unless_converged(solution, "ITML", "Raise max_iter or tol, or lower slack")
+        logdet.warn_unless_converged(solution, "ITML", "Raise max_iter or tol, or lower slack")
         attributes = {
             "bounds_": bounds,
             "objective_": solution.objective,
@@ -237,7 +229,7 @@ class ITML(LinearInKernelMixin, BaseEstimator):
 def _draw_bounds(space: LinearSpace, X: Any, prior: Floats, rng: Rng) -> tuple[float, float]:
     """Estimate bounds on distances of must-links and of cannot-links from random pairs of rows."""
     numbers = access.takeable_numbers(X)
-    ends = numbers[draw_random_pairs(len(numbers), rng)]
+    ends = numbers[logdet.draw_random_pairs(len(numbers), rng)]
     rows, positions = np.unique(ends, return_inverse=True)
     F = to_host_float64(space.coordinates(access.take(X, rows)))
-    return estimate_bounds(F, positions.reshape(2, -1), prior)
+    return logdet.estimate_bounds(F, positions.reshape(2, -1), prior)

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from nearkin._types import Doubles, Floats, Ints, Rng
 from nearkin.errors import few
+from nearkin.learners import selection
 from nearkin.learners.base import MetricMixin, gather_read_once, replace_state, stored_metric
 from nearkin.learners.column_weights import find_column_groups
 from nearkin.learners.compositions import Blend, Chain
@@ -32,19 +33,7 @@ from nearkin.learners.parameters import (
     Transformer,
     with_parameters,
 )
-from nearkin.learners.selection import (
-    EUCLIDEAN,
-    LEAST_PAIRS,
-    Recipe,
-    SelectionReport,
-    SelectionSample,
-    SelectionWarning,
-    describe_doubt,
-    finds_copies,
-    keep_euclidean,
-    report_uncompared,
-    usual_blend,
-)
+from nearkin.learners.selection import usual_blend
 from nearkin.messages import mute_categories, notice, show_progress, tell
 from nearkin.pairs.answers import Answerer, Answers
 from nearkin.pairs.closure import keys_of
@@ -306,7 +295,7 @@ class MetricLearner(MetricMixin, SeedParameter, BaseEstimator):
         with keep_results(), one_blas_thread():
             # Along axes there are no columns that could belong together.
             groups = None if self.axes_ is not None else find_column_groups(self, X.shape[1])
-            trial = SelectionSample(
+            trial = selection.SelectionSample(
                 X, examples, rng, for_search=self.goal == "search", groups=groups
             )
             return self._chosen_and_fitted(X, evidence, answers, sample, trial, remark)
@@ -317,22 +306,22 @@ class MetricLearner(MetricMixin, SeedParameter, BaseEstimator):
         evidence: Evidence,
         answers: Answers | None,
         sample: HostSample,
-        trial: SelectionSample,
+        trial: selection.SelectionSample,
         remark: str,
     ) -> Self:
         """Choose a recipe, and learn it from all pairs and all rows on the host."""
         if answers is not None and answers.tell_nothing:
-            report = keep_euclidean(
+            report = selection.keep_euclidean(
                 "Answers contradict each other so that nothing follows from them: the Euclidean "
                 "distance is kept."
             )
         else:
             report = self._report(trial)
         report = replace(report, columns=remark)
-        if report.chance_of_gain is None or set(report.recipe) == {EUCLIDEAN}:
-            notice(report.reason, SelectionWarning)
-        elif (doubt := describe_doubt(report)) is not None:
-            notice(doubt, SelectionWarning)
+        if report.chance_of_gain is None or set(report.recipe) == {selection.EUCLIDEAN}:
+            notice(report.reason, selection.SelectionWarning)
+        elif (doubt := selection.describe_doubt(report)) is not None:
+            notice(doubt, selection.SelectionWarning)
         given = evidence.pairs
         rank = trial.ranks(report.recipe, sample.renumbered(given))
         metric = self._metric(report.recipe, trial)
@@ -466,23 +455,23 @@ class MetricLearner(MetricMixin, SeedParameter, BaseEstimator):
             return column_scales(X), "Columns are divided by their spreads, as asked for."
         return None, ""
 
-    def _report(self, trial: SelectionSample) -> SelectionReport:
+    def _report(self, trial: selection.SelectionSample) -> selection.SelectionReport:
         names = trial.affordable(float(self.time_budget))
-        if len(trial.pairs) < LEAST_PAIRS:
+        if len(trial.pairs) < selection.LEAST_PAIRS:
             why = f"{len(trial.pairs)} pairs are too few to choose a metric by"
         elif not names:
             why = "There is no time to compare metrics"
         else:
             shown = show_progress(names, "comparing metrics", shown=self.verbose)
             return trial.choice(shown)
-        if finds_copies(trial.X, trial.pairs):
-            return keep_euclidean(
+        if selection.finds_copies(trial.X, trial.pairs):
+            return selection.keep_euclidean(
                 f"{why}: the Euclidean distance is kept, which has must-links nearer than nearly "
                 "all random pairs already."
             )
-        return report_uncompared(usual_blend(trial.learners), why)
+        return selection.report_uncompared(usual_blend(trial.learners), why)
 
-    def _metric(self, recipe: Recipe, trial: SelectionSample) -> Any:
+    def _metric(self, recipe: selection.Recipe, trial: selection.SelectionSample) -> Any:
         """Make the learner of a recipe for all rows."""
         learners = trial.make_ingredients(self.n_landmarks, trial.n_rows)
         parts = []
@@ -493,7 +482,7 @@ class MetricLearner(MetricMixin, SeedParameter, BaseEstimator):
         most = self.n_components
         if most == "auto":
             most = _MOST_AXES[self.goal]
-        is_plain = set(recipe) == {EUCLIDEAN} and trial.X.shape[1] <= (most or np.inf)
+        is_plain = set(recipe) == {selection.EUCLIDEAN} and trial.X.shape[1] <= (most or np.inf)
         if is_plain or (len(parts) == 1 and most is None):
             return parts[0]
         weights = list(recipe.values())

@@ -24,18 +24,8 @@ from nearkin.learners.kernel_beta import KernelBeta
 from nearkin.learners.metric_learner import MetricLearner
 from nearkin.messages import collect_notices, mute_categories, notice, tell
 from nearkin.pairs.pairs import Pairs, check_count
+from nearkin.questions import strategies
 from nearkin.questions.outlook import Outlook, outlook
-from nearkin.questions.strategies import (
-    Strategy,
-    add_inferred,
-    balance_inferred,
-    chance_of_new,
-    check_knowledge,
-    draw_candidate_rows,
-    find_strategy,
-    make_scene,
-    pick_questions,
-)
 from nearkin.rows import access, validation
 from nearkin.rows.sparse import project_if_wide
 from nearkin.rows.validation import find_word_columns
@@ -58,10 +48,10 @@ def cluster_by_answers(learner: Any, X: Any, pairs: Pairs, rng: Rng) -> Clusters
     """
     seed = int(rng.randint(np.iinfo(np.int32).max))
     n_rows = int(pairs.n_rows or 0)
-    told = balance_inferred(pairs, rng)
+    told = strategies.balance_inferred(pairs, rng)
     with collect_notices():  # the last fit warns
         metric = clone(learner).fit(X, pairs=told)
-    rows = draw_candidate_rows(pairs, n_rows, 1, rng)
+    rows = strategies.draw_candidate_rows(pairs, n_rows, 1, rng)
     fewest = estimate_fewest_groups(
         metric, embed_rows(metric, access.take(X, rows), seed), pairs, seed
     )
@@ -93,7 +83,7 @@ def estimate_most_groups(pairs: Pairs) -> int:
     their group (:func:`chance_of_new`).
     """
     sizes = np.bincount(pairs.groups.number)
-    return math.ceil(pairs.groups.count / (1 - chance_of_new(sizes)))
+    return math.ceil(pairs.groups.count / (1 - strategies.chance_of_new(sizes)))
 
 
 class Oracle(Protocol):
@@ -239,14 +229,14 @@ def learn_actively(
     batch = check_count(batch, "batch", least=1)
     if goal not in _STRATEGY_FOR:
         raise InputError(f"goal must be 'metric' or 'clusters', not {goal!r:.60}.")
-    rule = find_strategy(_STRATEGY_FOR[goal] if strategy is None else strategy)
+    rule = strategies.find_strategy(_STRATEGY_FOR[goal] if strategy is None else strategy)
     if not callable(oracle):
         raise InputTypeError(
             "oracle must be a function of two row numbers, such as lambda i, j: y[i] == y[j], not "
             f"{oracle!r:.60}"
         )
     learner = as_metric(learner)
-    n_rows, known, _ = check_knowledge(learner, X, pairs)
+    n_rows, known, _ = strategies.check_knowledge(learner, X, pairs)
     if budget == 0 and not len(known):
         raise InputError(
             "budget=0 and no pairs: there is nothing to learn from. Allow some questions, or give "
@@ -270,7 +260,7 @@ def learn_actively(
             learner = KernelBeta(n_landmarks=min(_LANDMARKS, n_rows), random_state=seed)
 
     def learn(pairs: Pairs) -> Any:
-        tell = balance_inferred if goal == "clusters" else add_inferred
+        tell = strategies.balance_inferred if goal == "clusters" else strategies.add_inferred
         return clone(learner).fit(X, pairs=tell(pairs, rng))
 
     interview = _Interview(oracle, known, budget, verbose)
@@ -303,7 +293,7 @@ def learn_actively(
             elif last is not None:
                 # Chosen by the answers themselves: those that follow would seem to prove more.
                 metric = last.fit(X, pairs=interview.pairs)
-                metric = metric.relearned(X, add_inferred(interview.pairs, rng))
+                metric = metric.relearned(X, strategies.add_inferred(interview.pairs, rng))
             else:
                 metric = learn(interview.pairs)
         except ValueError as refused:
@@ -340,15 +330,17 @@ class _Interview:
         pairs = [(i, j) for i, j, answer in self.history if answer is None]
         return np.array(pairs, dtype=np.int64).reshape(-1, 2)
 
-    def ask(self, seen: tuple[Ints, Floats, float], rule: Strategy, n: int, rng: Rng) -> bool:
+    def ask(
+        self, seen: tuple[Ints, Floats, float], rule: strategies.Strategy, n: int, rng: Rng
+    ) -> bool:
         """Ask the best n questions in turn, but none that answers in between imply.
 
         ``seen`` are candidate rows, their embedding and its threshold. Returns False if there was
         no question.
         """
         rows, Z, threshold = seen
-        scene = make_scene(Z, threshold, rows, self.pairs, self.unsure)
-        questions = rows[pick_questions(scene, rule, n, rng)]
+        scene = strategies.make_scene(Z, threshold, rows, self.pairs, self.unsure)
+        questions = rows[strategies.pick_questions(scene, rule, n, rng)]
         self.begun = True
         for i, j in questions.tolist():
             if self.pairs.groups.tell(np.array([[i, j]])).all():
@@ -402,7 +394,7 @@ def _embed_candidates(
     The embedding is that of ``learn(pairs)``, or X itself until both kinds of pairs are known.
     """
     pairs = interview.pairs
-    rows = askable[draw_candidate_rows(pairs.restrict(askable), len(askable), n, rng)]
+    rows = askable[strategies.draw_candidate_rows(pairs.restrict(askable), len(askable), n, rng)]
     if len(pairs.must_link) and len(pairs.cannot_link):
         with collect_notices():  # the last fit warns
             metric = learn(pairs)
