@@ -37,14 +37,6 @@ from nearkin.rows.distances import (
 )
 from nearkin.rows.sparse import is_sparse, to_dense, to_plain, variances
 from nearkin.rows.streams import copy_to_device
-from nearkin.rows.validation import (
-    Ids,
-    add_new_ids,
-    are_distinct,
-    check_ids,
-    refuse_gaps,
-    refuse_non_tables,
-)
 from nearkin.scores.verdicts import check_share
 from nearkin.spaces import neighbors
 from nearkin.storage.arrays import StorageError, read_arrays, write_arrays
@@ -253,7 +245,7 @@ class _Held(WholeState):
     """What an index holds."""
 
     _vectors: list[Floats]  # parts, until somebody asks for all
-    _ids: list[Ids]
+    _ids: list[validation.Ids]
     _known: set[Any] | range | None  # ids; None until rows are added
     _cells: neighbors.CellIndex | None
     _witnesses: tuple[Any, Floats] | None
@@ -367,8 +359,8 @@ class NeighborIndex(_Held, BaseEstimator):
         """
         self._validate_params()
         vectors = self._embed_own(X)
-        own = check_ids(ids, vectors.shape[0], 0, None)
-        self._hold(vectors, own, add_new_ids(range(0), own, numbered=ids is None))
+        own = validation.check_ids(ids, vectors.shape[0], 0, None)
+        self._hold(vectors, own, validation.add_new_ids(range(0), own, numbered=ids is None))
         self._witnesses = self._choose_witnesses(X)
         return self
 
@@ -391,10 +383,10 @@ class NeighborIndex(_Held, BaseEstimator):
         self._check_metric()
         vectors = self._embed_own(X)
         self._check_columns(vectors, "X")
-        new = check_ids(ids, vectors.shape[0], len(self), self._ids[0])
+        new = validation.check_ids(ids, vectors.shape[0], len(self), self._ids[0])
         if self._known is None:
             self._known = set(self.ids.tolist())
-        self._known = add_new_ids(self._known, new, numbered=ids is None)
+        self._known = validation.add_new_ids(self._known, new, numbered=ids is None)
         self._vectors.append(self._convert(vectors))
         self._ids.append(new)
         if self._witnesses is None:
@@ -413,7 +405,7 @@ class NeighborIndex(_Held, BaseEstimator):
         return self._vectors[0]
 
     @property
-    def ids(self) -> Ids:
+    def ids(self) -> validation.Ids:
         """Ids of all rows; not to be written to."""
         self._check_not_empty()
         if len(self._ids) > 1:
@@ -434,7 +426,7 @@ class NeighborIndex(_Held, BaseEstimator):
     def __getstate__(self) -> dict[str, Any]:
         return super().__getstate__() | {"_there": None}  # devices differ from machine to machine
 
-    def query(self, X_new: Any, n_neighbors: int | None = None) -> tuple[Floats, Ids]:
+    def query(self, X_new: Any, n_neighbors: int | None = None) -> tuple[Floats, validation.Ids]:
         """Find the nearest rows of the index for each new row.
 
         Parameters
@@ -461,7 +453,7 @@ class NeighborIndex(_Held, BaseEstimator):
 
     def query_radius(
         self, X_new: Any, radius: float | None = None
-    ) -> tuple[list[Floats], list[Ids]]:
+    ) -> tuple[list[Floats], list[validation.Ids]]:
         """Find all rows of the index near each new row. Always exact.
 
         Parameters
@@ -516,7 +508,7 @@ class NeighborIndex(_Held, BaseEstimator):
         *,
         precision: float | None = None,
         prevalence: float | None = None,
-    ) -> list[Ids]:
+    ) -> list[validation.Ids]:
         """Find the groups of rows that are the same thing.
 
         Parameters
@@ -664,9 +656,9 @@ class NeighborIndex(_Held, BaseEstimator):
                 None if settings[name] is None else float(settings[name])
                 for name in ("threshold", "same_distance")
             )
-            refuse_gaps(vectors, vectors, "vectors")
-            if not are_distinct(ids):
-                add_new_ids(range(0), ids, numbered=False)  # which says where
+            validation.refuse_gaps(vectors, vectors, "vectors")
+            if not validation.are_distinct(ids):
+                validation.add_new_ids(range(0), ids, numbered=False)  # which says where
             index._hold(vectors, ids, None)
         except (KeyError, TypeError, ValueError) as error:
             raise _index_error(path, repr(error)) from error
@@ -719,7 +711,7 @@ class NeighborIndex(_Held, BaseEstimator):
         with whole_file(path) as unfinished:
             pq.write_table(pa.table({"id": pa.array(ids, kind), "vector": lists}), unfinished)
 
-    def _hold(self, vectors: Floats, ids: Ids, known: set[Any] | range | None) -> None:
+    def _hold(self, vectors: Floats, ids: validation.Ids, known: set[Any] | range | None) -> None:
         """Set vectors and ids; ``known`` are the ids as a set, or a range of row numbers."""
         self._vectors, self._ids = [_set_read_only(vectors)], [_set_read_only(ids)]
         self._known = known
@@ -732,7 +724,7 @@ class NeighborIndex(_Held, BaseEstimator):
         if metric is None and _is_plain_array(X):
             return Z
         if metric is None or not sees_any_rows(metric):
-            refuse_non_tables(X, name)
+            validation.refuse_non_tables(X, name)
         with raise_input_errors():
             n_rows = _num_samples(X)
         if n_rows == 0:

@@ -33,14 +33,6 @@ from nearkin.rows.distances import linked_distances, rowwise_distances
 from nearkin.rows.parallel import one_blas_thread
 from nearkin.rows.scaling import scale_rows
 from nearkin.rows.sparse import is_sparse, to_dense, to_plain
-from nearkin.rows.validation import (
-    count_rows,
-    find_word_columns,
-    matrix_of_rows,
-    refuse_non_tables,
-    row_by_row,
-    to_frame,
-)
 from nearkin.scores import score_order
 from nearkin.scores.quality import Quality, compare_neighbors, estimate_quality
 from nearkin.scores.verdicts import (
@@ -285,7 +277,7 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
             )
         return cast("Floats", X.mapped(self.map_.apply, list(self.get_feature_names_out())))
 
-    @matrix_of_rows
+    @validation.matrix_of_rows
     def distance(self, X_a: Any, X_b: Any = None) -> Floats:
         """Learned distance between every row of one set and every row of another.
 
@@ -315,7 +307,7 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         Z_a, Z_b = self._embed_both(X_a, X_b)
         return _cast_to_common_type(device_math.exact_distances(Z_a, Z_b), Z_a, Z_b)
 
-    @row_by_row
+    @validation.row_by_row
     def pair_distance(self, X_a: Any, X_b: Any) -> Floats:
         """Learned distance between two sets row by row.
 
@@ -345,7 +337,7 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
             )
         return _cast_to_common_type(rowwise_distances(Z_a, Z_b), Z_a, Z_b)
 
-    @matrix_of_rows
+    @validation.matrix_of_rows
     def kernel_matrix(self, X_a: Any, X_b: Any = None) -> Floats:
         """Learned kernel, the inner products of the embeddings.
 
@@ -405,9 +397,9 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
                 "sklearn.set_config(enable_metadata_routing=True)."
             )
         if not self._sees_any_rows:
-            refuse_non_tables(X)
+            validation.refuse_non_tables(X)
         if y is None and pairs is not None and len(pairs):
-            pairs.check_rows(count_rows(X))
+            pairs.check_rows(validation.count_rows(X))
             rows = pairs.points
             pairs = pairs.restrict(rows)
             return score_order(self._embed_rows(X, rows), pairs=pairs)
@@ -785,7 +777,9 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         """
         if reset:
             given = getattr(self, "table", None)
-            if to_frame(X) is None or (given is None and not find_word_columns(X)):
+            if validation.to_frame(X) is None or (
+                given is None and not validation.find_word_columns(X)
+            ):
                 return X
             if getattr(self, "kernel", None) == "precomputed":
                 return X
@@ -796,7 +790,7 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         table = getattr(self, "table_", None)
         if table is None:
             return X
-        if to_frame(X) is not None:
+        if validation.to_frame(X) is not None:
             return to_plain(table.transform(X))
         if isinstance(X, np.ndarray) and X.dtype.kind in "OUS":
             raise InputError(
@@ -882,7 +876,7 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         Pairs are numbered among the rows they name. Labels stand for pairs drawn from them.
         ``purpose`` names the caller in the error that is raised where either kind is missing.
         """
-        evidence = gather_evidence(count_rows(X), y, pairs)
+        evidence = gather_evidence(validation.count_rows(X), y, pairs)
         rng = check_random_state(getattr(self, "random_state", None))
         known = draw_example_pairs(evidence, rng, most=MOST_EXAMPLES)
         if not len(known.must_link) or not len(known.cannot_link):
@@ -902,7 +896,7 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
     def _draw_distances(self, X: Any) -> Floats:
         """Learned distances of 2000 random pairs of rows of X, to estimate prevalence from."""
         rng = check_random_state(getattr(self, "random_state", None))
-        links = draw_links(count_rows(X), rng, _RANDOM_PAIRS)
+        links = draw_links(validation.count_rows(X), rng, _RANDOM_PAIRS)
         rows, places = np.unique(links, return_inverse=True)
         if not len(rows):
             return np.empty(0)
@@ -919,7 +913,7 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         """
         for name in VERDICTS:
             self.__dict__.pop(name, None)
-        self.learned_from_ = evidence.counts(count_rows(X))
+        self.learned_from_ = evidence.counts(validation.count_rows(X))
         takeable_rows, own = access.takeable_rows(X), getattr(self, "random_state", None)
         few = isinstance(X, np.ndarray) and X.size <= _MOST_KEPT
         if few and not isinstance(own, np.random.RandomState):
@@ -959,14 +953,16 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         """Keep 60 evenly spaced rows of X for :meth:`importances`, if X is on the host."""
         if backends.is_remote(X) or backends.is_foreign(X) or getattr(X, "is_read_once", False):
             return
-        if hasattr(X, "__array__") and to_frame(X) is None:  # it may have no rows to take
+        if (
+            hasattr(X, "__array__") and validation.to_frame(X) is None
+        ):  # it may have no rows to take
             X = np.asarray(X)
-        n = count_rows(X)
+        n = validation.count_rows(X)
         self._some_rows = access.take(X, backends.evenly_spaced(n, _ROWS_FOR_IMPORTANCES))
 
     def _refit(self, X: Any, pairs: Pairs) -> Any:
         """Return a copy fitted to these rows and pairs."""
-        pairs.check_rows(count_rows(X))
+        pairs.check_rows(validation.count_rows(X))
         with one_blas_thread():
             return clone(self).fit(X, pairs=pairs)
 

@@ -35,6 +35,7 @@ from nearkin.solvers.kernel_families import (
     learn_width_for_pairs,
 )
 from nearkin.solvers.stress import all_squared_distances
+from nearkin.spaces import graph
 from nearkin.spaces.bent_functions import find_bent_functions
 from nearkin.spaces.feature_space import (
     Extension,
@@ -42,18 +43,6 @@ from nearkin.spaces.feature_space import (
     LocalExtension,
     choose_landmark_rows,
     find_feature_space,
-)
-from nearkin.spaces.graph import (
-    Metric,
-    Weight,
-    average_equal_rows,
-    ball_graph,
-    diffusion,
-    isomap_coordinates,
-    laplacian,
-    lle_coordinates,
-    neighbor_graph,
-    smoothest_functions,
 )
 from nearkin.spaces.kernels import KERNEL_NAMES, Kernel, KernelFunction, Rows, bind_kernel
 from nearkin.spaces.landmarks import KernelLandmarks, choose_landmarks
@@ -93,11 +82,11 @@ def find_smooth_functions(learner: Any, X: Rows, rng: Rng, W: Any = None) -> tup
     ``W`` is the graph of the rows, if it is there already.
     """
     if learner.coordinates == "lle":
-        found = lle_coordinates(X, learner.graph_neighbors, learner.n_vectors)
+        found = graph.lle_coordinates(X, learner.graph_neighbors, learner.n_vectors)
     elif learner.coordinates == "isomap":
-        found = isomap_coordinates(X, learner.graph_neighbors, learner.n_vectors)
+        found = graph.isomap_coordinates(X, learner.graph_neighbors, learner.n_vectors)
     else:
-        found = smoothest_functions(
+        found = graph.smoothest_functions(
             _build_graph(learner, X, rng) if W is None else W,
             learner.n_vectors,
             normalized=learner.normalized,
@@ -143,8 +132,8 @@ def _build_graph(learner: Any, X: Rows, rng: Rng) -> Any:
     """Build the learner's neighbour graph of the rows: by radius or nearest neighbours."""
     metric, weight = learner.metric, learner.edge_weight
     if learner.radius is not None:
-        return ball_graph(X, learner.radius, metric=metric, weight=weight)
-    return neighbor_graph(
+        return graph.ball_graph(X, learner.radius, metric=metric, weight=weight)
+    return graph.neighbor_graph(
         X,
         learner.graph_neighbors,
         metric=metric,
@@ -361,8 +350,8 @@ class GeometryAware(MetricMixin, KernelParameters, BaseEstimator):
     coordinates: Literal["laplacian", "lle", "isomap"] = "laplacian"
     graph_neighbors: Count = 10
     radius: Positive | None = None
-    metric: Metric = "euclidean"
-    edge_weight: Weight = "heat"
+    metric: graph.Metric = "euclidean"
+    edge_weight: graph.Weight = "heat"
     mutual: bool = False
     search: SearchMode = "auto"
     normalized: bool = False
@@ -407,9 +396,9 @@ class GeometryAware(MetricMixin, KernelParameters, BaseEstimator):
         """Learn in the spectral family: return extension and coordinates of landmarks."""
         self.eigenvalues_, V = call_once(find_smooth_functions, self, X, rng)
         self.n_vectors_ = V.shape[1]
-        V = average_equal_rows(X, V, self.metric)
+        V = graph.average_equal_rows(X, V, self.metric)
         unknown = np.full(len(V), -1)
-        weights = diffusion(self.eigenvalues_, V, unknown, time=self.diffusion)
+        weights = graph.diffusion(self.eigenvalues_, V, unknown, time=self.diffusion)
         alone = len(links.cannot_link) == 0 and not (links.grades < 1).any()
         family = SpectralFamily(V, np.maximum(weights, _LEAST_WEIGHT), keeps_size=alone)
         family, B = self._solve(family, links, rng, self.n_iter)
@@ -437,7 +426,7 @@ class GeometryAware(MetricMixin, KernelParameters, BaseEstimator):
         directions = space.weighted_directions[:, : max(1, _MOST_NUMBERS // X.shape[0])]
         Phi = extension.embed(X, directions).astype(np.float64)
         # Of the kernel only where it is smoothest along the graph: that subspace, as it lies in S.
-        L = laplacian(W, normalized=self.normalized)
+        L = graph.laplacian(W, normalized=self.normalized)
         smoothest = find_bent_functions(Phi, L, self.n_vectors)[1]
         basis = np.linalg.qr(smoothest)[0]
         directions, F = directions @ basis, Phi @ basis

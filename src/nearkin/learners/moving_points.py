@@ -27,17 +27,8 @@ from nearkin.messages import notice
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import Evidence, draw_example_pairs
 from nearkin.rows.distances import linked_distances
-from nearkin.solvers.stress import (
-    AnySprings,
-    CompleteSprings,
-    OrderedSprings,
-    Relaxed,
-    all_squared_distances,
-    join_springs,
-    relax,
-    relax_along,
-    relax_jointly,
-)
+from nearkin.solvers import stress
+from nearkin.solvers.stress import relax
 from nearkin.spaces.feature_space import (
     LocalExtension,
     find_feature_space,
@@ -85,7 +76,7 @@ def window_springs(
     window: float,
     margin: float,
     random_state: Any = None,
-) -> AnySprings:
+) -> stress.AnySprings:
     r"""Return the objective of KernelA as springs, which the stress solvers minimise.
 
     .. math::
@@ -124,19 +115,19 @@ def window_springs(
         np.repeat([False, True, False], [n_must, n_cannot, n_graded]),
     )
     if n_neighbors is None:
-        squared = all_squared_distances(F)
+        squared = stress.all_squared_distances(F)
         weight = weigh_springs(squared)
         np.fill_diagonal(weight, 0.0)
-        return CompleteSprings(weight, np.sqrt(squared), join_springs(n, *links))
+        return stress.CompleteSprings(weight, np.sqrt(squared), stress.join_springs(n, *links))
     edges = window_edges(F, n_neighbors, random_state)
     lengths = linked_distances(F, edges)
     weight = weigh_springs(lengths**2)
     held = weight > 0
     held_springs = (edges[held], weight[held], lengths[held], np.zeros(held.sum(), dtype=bool))
-    return join_springs(n, *map(np.concatenate, zip(held_springs, links, strict=True)))
+    return stress.join_springs(n, *map(np.concatenate, zip(held_springs, links, strict=True)))
 
 
-def make_springs(learner: Any, F: Floats, pairs: Pairs, rng: Rng) -> AnySprings:
+def make_springs(learner: Any, F: Floats, pairs: Pairs, rng: Rng) -> stress.AnySprings:
     """Return the springs of a learner's objective from its parameters, pairs and triplets."""
     n_neighbors = learner.window_neighbors
     if isinstance(n_neighbors, str):  # "auto"
@@ -153,10 +144,12 @@ def make_springs(learner: Any, F: Floats, pairs: Pairs, rng: Rng) -> AnySprings:
     if not len(pairs.closer):
         return springs
     spread = float(np.sqrt(2 * F.var(axis=0).sum()))
-    return OrderedSprings(springs, pairs.closer, pairs.closer_weight, _TRIPLET_MARGIN * spread)
+    return stress.OrderedSprings(
+        springs, pairs.closer, pairs.closer_weight, _TRIPLET_MARGIN * spread
+    )
 
 
-def iterate_to_rest(learner: Any, relax: Callable[..., Relaxed]) -> Relaxed:
+def iterate_to_rest(learner: Any, relax: Callable[..., stress.Relaxed]) -> stress.Relaxed:
     """Run a solver for ``learner.n_iter`` steps, or until it converges if that is None."""
     if learner.n_iter is not None:
         return relax(n_iter=learner.n_iter)
@@ -291,7 +284,9 @@ class KernelA(KernelRowsMixin, MetricMixin, KernelParameters, BaseEstimator):
             weights = np.sqrt(space.eigenvalues)
             apart = F[links.must_link[:, 0]] - F[links.must_link[:, 1]]
             must = links.must_weight @ apart**2
-            relaxed = iterate_to_rest(self, partial(relax_jointly, springs, F, must, weights))
+            relaxed = iterate_to_rest(
+                self, partial(stress.relax_jointly, springs, F, must, weights)
+            )
             self.beta_ = weights * relaxed.gains
         else:
             relaxed = iterate_to_rest(self, partial(relax, springs, F))
@@ -425,7 +420,7 @@ class LLMA(MetricMixin, SeedParameter, BaseEstimator):
         F = rows - mean
         springs = make_springs(self, F, links, rng)
         weights = gaussian_weights(F / width, F[anchors] / width)
-        relaxed = iterate_to_rest(self, partial(relax_along, springs, F, weights))
+        relaxed = iterate_to_rest(self, partial(stress.relax_along, springs, F, weights))
 
         self.displacements_ = relaxed.coefficients
         self.anchors_ = anchors

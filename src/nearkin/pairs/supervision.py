@@ -11,13 +11,8 @@ import numpy as np
 from nearkin._types import Floats, Integers, Ints, Mask, Rng
 from nearkin.errors import InputError, InputTypeError, counted
 from nearkin.messages import collect_notices, is_heard, notice
+from nearkin.pairs import closure
 from nearkin.pairs.answers import Answers
-from nearkin.pairs.closure import (
-    find_circles,
-    find_contradictions,
-    find_triplets_against_labels,
-    find_triplets_against_pairs,
-)
 from nearkin.pairs.labels import number_classes, renumber_classes
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows import backends
@@ -232,16 +227,16 @@ def _warn_of_contradictions(pairs: Pairs, classes: Integers | None) -> None:
     if not is_heard(ContradictionWarning):
         return
     listed, remedy = "pairs.conflicts() lists all", "leave out the wrong ones of them"
-    conflicts = find_contradictions(pairs.groups, pairs.must_link, pairs.cannot_link)
+    conflicts = closure.find_contradictions(pairs.groups, pairs.must_link, pairs.cannot_link)
     if conflicts:
         _warn("pairs contradict each other", [str(one) for one in conflicts], listed)
-    order = find_circles(pairs.closer)
+    order = closure.find_circles(pairs.closer)
     if order.closing:
         first = f"{order.circle(*order.closing[0])}, which no distances can follow"
         _warn("triplets contradict each other", [first, *order.closing[1:]], listed)
     if against := _find_grades_against_pairs(pairs):
         _warn("pairs contradict grades", against, remedy)
-    if doubted := find_triplets_against_pairs(pairs.closer, pairs.groups):
+    if doubted := closure.find_triplets_against_pairs(pairs.closer, pairs.groups):
         _warn("pairs contradict triplets", doubted, remedy)
     if classes is None:
         return
@@ -257,7 +252,7 @@ def _warn_of_contradictions(pairs: Pairs, classes: Integers | None) -> None:
         ]
     if against_labels:
         _warn("pairs contradict the labels", against_labels, remedy)
-    if doubted := find_triplets_against_labels(pairs.closer, classes):
+    if doubted := closure.find_triplets_against_labels(pairs.closer, classes):
         _warn("triplets contradict the labels", doubted, remedy)
 
 
