@@ -392,12 +392,10 @@ def _extend(extension: Any, X: Tensor, coordinates: Floats) -> Tensor:
             K = _kernel_values(_check_exportable(landmarks), X)
             return (K - K.mean(1) - (means - means.mean())) @ ((V / values) @ (V.T @ coordinates))
         case LocalExtension():
-            return _extend_locally(extension, X, coordinates)
-    raise InputError(f"{type(extension).__name__} cannot be written in ONNX.")
-
-
-def _extend_locally(extension: LocalExtension, X: Tensor, coordinates: Floats) -> Tensor:
-    """Coordinates of rows from those of their nearest landmarks."""
+            pass
+        case _:
+            raise InputError(f"{type(extension).__name__} cannot be written in ONNX.")
+    # From those of the nearest landmarks.
     extension = LocalExtension(_check_exportable(extension.landmarks), extension.n_neighbors)
     # TopK of no rows ends the process in some versions of onnxruntime: there is always one more.
     X = X.concatenate(np.zeros((1, extension.landmarks.rows.shape[1])), axis=0)

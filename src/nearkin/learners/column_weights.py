@@ -17,7 +17,7 @@ from nearkin.errors import InputError
 from nearkin.learners.base import stored_learner
 from nearkin.learners.fit_steps import Coordinates, Learned, Taught, to_host_float64
 from nearkin.learners.parameters import Listed, Positive, UsualParameters, with_parameters
-from nearkin.learners.teachable import KEPT, Columns, LinearInSpaceMixin, LinearSpace, map_by_metric
+from nearkin.learners.teachable import KEPT, LinearInSpaceMixin, LinearSpace, map_by_metric
 from nearkin.pairs.supervision import Evidence, draw_example_pairs
 from nearkin.storage.schema import dict_of, floats, maybe, real
 
@@ -139,8 +139,16 @@ class ColumnWeights(LinearInSpaceMixin, UsualParameters, BaseEstimator):
 
     def _learn(self, taught: Taught, coordinates: Coordinates, rng: Rng) -> Learned:
         """Weigh columns, or groups of them, by logistic regression of the pairs."""
-        usual = taught.prepared
-        together = self._group_columns(taught.space, usual)
+        usual, space = taught.prepared, taught.space
+        together = _Groups(usual)
+        groups = find_column_groups(self, len(space.mean))
+        if groups is not None:
+            names, at = np.unique(groups, return_inverse=True)
+            covariance = space.covariance
+            if space.axes is not None:
+                covariance = space.axes.T @ covariance @ space.axes
+            of_groups = np.bincount(at, weights=2 * np.diag(covariance)).astype(np.float64)
+            together = _Groups(of_groups, at, names.tolist(), space.axes)
         if not usual.any():
             equal = together.attributes(np.ones(len(together.usual)))
             return map_by_metric(self, taught, np.eye(len(usual)), equal)
@@ -168,20 +176,6 @@ class ColumnWeights(LinearInSpaceMixin, UsualParameters, BaseEstimator):
         weights = np.maximum(found / USUAL, _LEAST_WEIGHT)
         metric = together.metric(weights)
         return map_by_metric(self, taught, metric, together.attributes(weights))
-
-    def _group_columns(self, space: LinearSpace, usual: Doubles) -> _Groups:
-        """Return the groups of columns that share a weight; ``usual`` is of random pairs."""
-        assert isinstance(space, Columns)  # since there is no kernel
-        groups = find_column_groups(self, len(space.mean))
-        if groups is None:
-            return _Groups(usual)
-        names, at = np.unique(groups, return_inverse=True)
-        covariance = space.covariance
-        if space.axes is not None:
-            covariance = space.axes.T @ covariance @ space.axes
-        by_column = 2 * np.diag(covariance)
-        usual = np.bincount(at, weights=by_column).astype(np.float64)
-        return _Groups(usual, at, names.tolist(), space.axes)
 
 
 def find_column_groups(learner: Any, n_columns: int) -> NDArray[Any] | None:

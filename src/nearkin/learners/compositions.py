@@ -400,7 +400,19 @@ class Blend(MetricMixin, SeedParameter, BaseEstimator):
         y : array of shape (n,), optional
         pairs : Pairs, optional
         """
-        weights = self._checked_weights()
+        if not self.learners or not all(isinstance(one, MetricMixin) for one in self.learners):
+            raise InputError("learners must be one or more learners of this library.")
+        n = len(self.learners)
+        weights = np.asarray(np.ones(n) if self.weights is None else self.weights, dtype=np.float64)
+        if weights.shape != (n,):
+            raise InputError(
+                f"weights has shape {weights.shape}, but there are {n} learners: give one number "
+                "for each."
+            )
+        if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
+            raise InputError(
+                f"weights={self.weights!r} must be finite and not negative, with one above 0."
+            )
         X = self._check_rows(X, reset=True)
         n_rows = count_rows(X)
         evidence = gather_evidence(n_rows, y, pairs, triplets=True, graded=True)
@@ -451,24 +463,6 @@ class Blend(MetricMixin, SeedParameter, BaseEstimator):
             for learner, part in zip(self.learners_, shares, strict=True)
         ]
         return [replace(part, blended=len(parts) > 1) for part in itertools.chain(*parts)]
-
-    def _checked_weights(self) -> Floats:
-        """Check the learners and return their weights."""
-        if not self.learners or not all(isinstance(one, MetricMixin) for one in self.learners):
-            raise InputError("learners must be one or more learners of this library.")
-        if self.weights is None:
-            return np.ones(len(self.learners))
-        weights = np.asarray(self.weights, dtype=np.float64)
-        if weights.shape != (len(self.learners),):
-            raise InputError(
-                f"weights has shape {weights.shape}, but there are {len(self.learners)} learners: "
-                "give one number for each."
-            )
-        if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
-            raise InputError(
-                f"weights={self.weights!r} must be finite and not negative, with one above 0."
-            )
-        return weights
 
     @property
     def _sees_any_rows(self) -> bool:  # type: ignore[override]

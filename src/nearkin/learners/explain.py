@@ -618,16 +618,25 @@ def explain_pair(
     if (X is None) != (pairs is None):
         given, missing = ("X", "pairs") if pairs is None else ("pairs", "X")
         raise InputError(f"{given} is given without {missing}: answers take both.")
-    # Two rows are explained on the host, wherever they are.
-    rows = [
-        backends.to_host(_check_one_row(metric, row, name)) for row, name in ((a, "a"), (b, "b"))
-    ]
+    rows = []
+    for row, name in ((a, "a"), (b, "b")):
+        checked = [row] if isinstance(row, str) else to_rows(metric, row)
+        if (n := count_rows(checked)) != 1:
+            raise InputError(f"{name} has {n} rows: explain takes two rows, a and b.")
+        rows.append(backends.to_host(checked))  # explained on the host, wherever it is
     A, B = (metric._check_dense_rows(row) for row in rows)
     learned, groups = metric._get_column_map()
     names, at = number_groups(groups)
     parts = parts_by_column(learned, A, B, at)[0]
     whole = float(max(parts.sum(), 0.0))
     table = metric._get_encoder()
+    values = {}
+    if table is not None:
+        left, right = (table.cells(row) for row in rows)
+        values = {name: (left[name], right[name]) for name in left}
+    elif A.shape[1] == len(names):
+        both = (map(_format_cell, row.tolist()) for row in (A[0], B[0]))
+        values = dict(zip(names, zip(*both, strict=True), strict=True))
     told: list[Pull] = []
     remark = ""
     if whole > 0:
@@ -638,7 +647,7 @@ def explain_pair(
         float(metric.chance_same(*rows)[0]),
         float(metric.threshold_),
         dict(zip(names, map(float, parts), strict=True)),
-        _format_columns_of_rows(table, rows, names, A, B),
+        values,
         {} if table is None or not whole else word_effects(table, learned, *rows),
         told,
         remark,
@@ -674,14 +683,6 @@ def mean_shares_by_column(metric: Any, rows: Any) -> dict[str, float]:
     return {names[g]: float(shares[g]) for g in np.argsort(-shares, kind="stable")}
 
 
-def _check_one_row(metric: Any, row: Any, name: str) -> Any:
-    """Return a row as an array of shape (1, d); an error names the argument that has more rows."""
-    rows = [row] if isinstance(row, str) else to_rows(metric, row)
-    if (n := count_rows(rows)) != 1:
-        raise InputError(f"{name} has {n} rows: explain takes two rows, a and b.")
-    return rows
-
-
 def find_strongest_pulls(
     metric: Any, rows: list[Any], whole: float, X: Any = None, pairs: Pairs | None = None
 ) -> tuple[list[Pull], str]:
@@ -714,20 +715,6 @@ def find_strongest_pulls(
         for k, (i, j) in zip(told, rows_of_X[told], strict=True)
     ]
     return found, "" if found else _NONE_ALONE
-
-
-def _format_columns_of_rows(
-    table: Any, rows: list[Any], names: list[str], A: Floats, B: Floats
-) -> dict[str, tuple[str, str]]:
-    if table is not None:
-        left, right = (table.cells(row) for row in rows)
-        return {name: (left[name], right[name]) for name in left}
-    if A.shape[1] != len(names):
-        return {}
-    cells = zip(A[0].tolist(), B[0].tolist(), strict=True)
-    return {
-        name: (_format_cell(a), _format_cell(b)) for name, (a, b) in zip(names, cells, strict=True)
-    }
 
 
 def number_groups(groups: Any) -> tuple[list[str], Ints]:

@@ -495,7 +495,14 @@ def choose(
         reason = _why_euclidean(best, comparison, n_judged, remark)
         best, recipe = EUCLIDEAN, recipes[EUCLIDEAN]
     else:
-        reason = f"{describe_recipe(recipe)}. {_why(comparison, seen)}"
+        # What it is preferred to the Euclidean distance for: what was seen, or belief.
+        if comparison.t >= _SHOWN:
+            why = f"Better than the Euclidean distance ({seen})."
+        elif comparison.gain > 0:
+            why = f"It gains on most data; held-out pairs say so too, but do not prove it ({seen})."
+        else:
+            why = f"It gains on most data, though it was no better on the held-out pairs ({seen})."
+        reason = f"{describe_recipe(recipe)}. {why}"
         if for_search:
             recipe = blend_in_euclidean(recipe, _SHARE_FOR_SEARCH)
             reason += (
@@ -541,15 +548,6 @@ def _prior_belief(blend: Floats, euclidean: Floats, same: Mask) -> tuple[float, 
     if len(must) and np.median(must) < _ONE_THING:
         return _NOTHING_KNOWN, "it has must-links nearer than nearly all random pairs already"
     return _LEARNING_HELPS, ""
-
-
-def _why(comparison: AucComparison, seen: str) -> str:
-    """What a metric is preferred to the Euclidean distance for: what was seen, or belief."""
-    if comparison.t >= _SHOWN:
-        return f"Better than the Euclidean distance ({seen})."
-    if comparison.gain > 0:
-        return f"It gains on most data; held-out pairs say so too, but do not prove it ({seen})."
-    return f"It gains on most data, though it was no better on the held-out pairs ({seen})."
 
 
 def _why_euclidean(best: str, comparison: AucComparison, n_judged: int, remark: str) -> str:

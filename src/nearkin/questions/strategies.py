@@ -256,22 +256,13 @@ def pick_by_likeness(scene: Scene, n: int, rng: Rng) -> Ints:
 
 def find_neighborhoods(scene: Scene) -> Ints:
     """Numbers of groups that are all known to differ from one another, the largest first."""
-    known = np.unique(scene.group[scene.group < scene.n_known])
-    return choose_differing_groups(known, np.bincount(scene.group), scene.differing)
-
-
-def choose_differing_groups(groups: Ints, size: Ints, differing: Ints) -> Ints:
-    """Choose groups that all differ from one another, larger ones first.
-
-    ``size`` is that of each group, by its number; ``differing`` are keys of groups that differ. Of
-    equally large groups the first is chosen.
-    """
     unlike: defaultdict[int, set[int]] = defaultdict(set)
-    for one, other in ends_of(differing).tolist():
+    for one, other in ends_of(scene.differing).tolist():
         unlike[one].add(other)
         unlike[other].add(one)
+    known, size = np.unique(scene.group[scene.group < scene.n_known], return_counts=True)
     chosen: dict[int, None] = {}
-    for group in groups[np.argsort(-size[groups], kind="stable")].tolist():
+    for group in known[np.argsort(-size, kind="stable")].tolist():
         if unlike[group].issuperset(chosen):
             chosen[group] = None
     return np.array(list(chosen), dtype=np.int64)
@@ -579,14 +570,7 @@ def pick_which_questions(
     if len(neighborhoods) < 2:
         return []
     row, nearest, _, n_ruled_out = compare_with_groups(scene, neighborhoods, rng)
-    order = _order_groups(scene, row, nearest, n_ruled_out, n, rng, choose)
-    return ask_beside_groups(scene, row[order], neighborhoods, rng, most)
-
-
-def ask_beside_groups(
-    scene: Scene, rows: Ints, neighborhoods: Ints, rng: Rng, most: int
-) -> list[WhichQuestion]:
-    """Make a question of each candidate row, beside typical rows of the groups it may be in."""
+    rows = row[_order_groups(scene, row, nearest, n_ruled_out, n, rng, choose)]
     inside = np.flatnonzero(np.isin(scene.group, neighborhoods))
     known = draw_of_each_group(scene.group, inside, _KNOWN, rng)
     _, chance = estimate_memberships(scene, known, rng)
