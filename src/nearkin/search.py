@@ -647,7 +647,17 @@ class NeighborIndex(_Held, BaseEstimator):
         -------
         NeighborIndex
         """
-        vectors, ids, settings = read_index(path)
+        arrays, settings = read_arrays(path, KIND, VERSION)
+        vectors = arrays.get("vectors", np.empty(0))
+        if vectors.ndim != 2 or 0 in vectors.shape or vectors.dtype not in _DTYPES:
+            raise _index_error(path, "it holds no matrix of float32 or float64 vectors")
+        if not np.isfinite(vectors).all():
+            raise _index_error(path, "its vectors are not all finite")
+        ids = _unpack_ids(arrays)
+        if ids is None or ids.shape != (len(vectors),):
+            raise _index_error(path, f"it does not hold one id for each of {len(vectors)} vectors")
+        if not isinstance(settings, dict):
+            raise _index_error(path, "it holds no settings")
         names = ("search", "n_neighbors", "target_recall", "random_state")
         try:
             index = cls(metric, **{name: settings[name] for name in names})
@@ -947,22 +957,6 @@ def _set_read_only(array: Any) -> Any:
     for part in (array.data, array.indices, array.indptr) if is_sparse(array) else (array,):
         part.flags.writeable = False
     return array
-
-
-def read_index(path: StrPath) -> tuple[NDArray[Any], NDArray[Any], dict[str, Any]]:
-    """Vectors (n, q), ids (n,) and settings from an index file; a StorageError if it is damaged."""
-    arrays, settings = read_arrays(path, KIND, VERSION)
-    vectors = arrays.get("vectors", np.empty(0))
-    if vectors.ndim != 2 or 0 in vectors.shape or vectors.dtype not in _DTYPES:
-        raise _index_error(path, "it holds no matrix of float32 or float64 vectors")
-    if not np.isfinite(vectors).all():
-        raise _index_error(path, "its vectors are not all finite")
-    ids = _unpack_ids(arrays)
-    if ids is None or ids.shape != (len(vectors),):
-        raise _index_error(path, f"it does not hold one id for each of {len(vectors)} vectors")
-    if not isinstance(settings, dict):
-        raise _index_error(path, "it holds no settings")
-    return vectors, ids, settings
 
 
 def _index_error(path: StrPath, reason: str) -> StorageError:

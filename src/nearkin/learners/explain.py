@@ -78,28 +78,21 @@ _Moves = Callable[[Ints], Floats]
 
 @dataclass(frozen=True)
 class Pull:
-    """An answer about two rows of the X learned from, and what it does to an explained pair.
-
-    ``pull`` is by how much it raises the squared distance of the pair: below 0 it pulls the two
-    together, above 0 it pushes them apart.
-    """
+    """An answer about two rows of the X learned from, and what it does to an explained pair."""
 
     left: int
     right: int
     same: bool
-    pull: float
+    pull: float  # by how much it raises their squared distance: below 0 it pulls them together
 
 
 @dataclass(frozen=True)
 class Word:
-    """A word in a cell, which row has it ("left", "right" or "both"), and what it does.
-
-    ``part`` is by how much the squared distance falls if the word is taken out.
-    """
+    """A word in a cell, and what it does."""
 
     text: str
-    where: str
-    part: float
+    where: str  # which row has it: "left", "right" or "both"
+    part: float  # by how much the squared distance falls if the word is taken out
 
 
 @dataclass(frozen=True)
@@ -442,17 +435,16 @@ def matrix_of(learned: Map, n_columns: int) -> Floats | None:
 class TaughtPart:
     """A part of a metric that learns again in milliseconds, and two rows' coordinates in its space.
 
-    Its squared distances count ``share`` in those of the metric. A ``blended`` one is measured
-    relative to the mean squared distance of all rows that were answered about, as a blend scales
-    it. ``numbers`` are those of its rows in the X that was given, if they are a sample of it.
+    A ``blended`` one is measured relative to the mean squared distance of all rows that were
+    answered about, as a blend scales it.
     """
 
     learner: Any
     taught: Taught
     ends: Floats
-    share: float = 1.0
+    share: float = 1.0  # of its squared distances in those of the metric
     blended: bool = False
-    numbers: Ints | None = None
+    numbers: Ints | None = None  # of its rows in the X that was given, if they are a sample
 
     def pull(self, link: tuple[int, int], fewer: Pairs | None = None) -> float:
         """By how much the answer ``link`` raises their squared distance; ``fewer`` are others."""

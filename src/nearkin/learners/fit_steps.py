@@ -113,14 +113,11 @@ class Taught:
 
 @dataclass(frozen=True)
 class Learned:
-    """What a learner makes of coordinates: the map, of rows and of coordinates, and attributes.
+    """What a learner makes of coordinates."""
 
-    ``map`` takes rows as the learner sees them, with their columns divided.
-    """
-
-    map: Map
+    map: Map  # of rows as the learner sees them, with their columns divided
     attributes: dict[str, Any]
-    image: Image
+    image: Image  # of coordinates
 
 
 def find_space(learner: Any, X: Any, evidence: Evidence, rng: Rng) -> Taught:

@@ -222,17 +222,13 @@ class SelectionReport:
 
 @dataclass(frozen=True)
 class Ingredient:
-    """A learner that may be a part of the metric.
-
-    ``share`` is in proportion to that in the usual blend; with ``keeps_columns`` it sees all
-    columns, where others see the leading principal axes.
-    """
+    """A learner that may be a part of the metric."""
 
     learner: Any
-    share: float = _SHARE
+    share: float = _SHARE  # in proportion to that in the usual blend
     needs_must_links: bool = False
     takes_triplets: bool = True
-    keeps_columns: bool = False
+    keeps_columns: bool = False  # where others see the leading principal axes
 
 
 def make_ingredients(

@@ -199,27 +199,6 @@ def refuse_repeated_points(triplets: Ints, item: str) -> None:
         )
 
 
-def _count_test_pairs(test_size: float, *sizes: int) -> list[int]:
-    """Number of test pairs of each kind, of ``sizes``, for a share or number ``test_size``."""
-    n_pairs = sum(sizes)
-    if isinstance(test_size, bool) or not isinstance(test_size, Real):
-        raise InputTypeError(f"test_size must be a share or a number of pairs, not {test_size!r}")
-    if isinstance(test_size, Integral):
-        # What rounding leaves over goes to the kinds in between, so that the sum is right.
-        up_to = [round(test_size * n / max(n_pairs, 1)) for n in np.cumsum(sizes)[:-1].tolist()]
-        counts = np.diff([0, *up_to, int(test_size)]).tolist()
-    elif 0 < test_size < 1:
-        counts = [round(test_size * size) for size in sizes]
-    else:
-        raise InputError(f"test_size={test_size} is no share between 0 and 1, nor an integer")
-    if not 0 < sum(counts) < n_pairs:
-        raise InputError(
-            f"test_size={test_size} of {n_pairs} pairs puts {sum(counts)} on the "
-            "test side; each side must get at least one"
-        )
-    return counts
-
-
 def _check_row_numbers(rows: Any, n_rows: int | None) -> Ints:
     """Return row numbers of X, given as distinct numbers or as a mask."""
     chosen = np.asarray(rows)
@@ -946,7 +925,25 @@ class Pairs:
         >>> pairs.split(test_size=0.25, random_state=0)
         (Pairs(3 must-links, 3 cannot-links), Pairs(1 must-link, 1 cannot-link))
         """
-        counts = _count_test_pairs(test_size, *(len(links) for links, _ in self._kinds))
+        sizes = [len(links) for links, _ in self._kinds]
+        if isinstance(test_size, bool) or not isinstance(test_size, Real):
+            raise InputTypeError(
+                f"test_size must be a share or a number of pairs, not {test_size!r}"
+            )
+        if isinstance(test_size, Integral):
+            # What rounding leaves over goes to the kinds in between, so that the sum is right.
+            shares = np.cumsum(sizes)[:-1].tolist()
+            up_to = [round(test_size * n / max(len(self), 1)) for n in shares]
+            counts = np.diff([0, *up_to, int(test_size)]).tolist()
+        elif 0 < test_size < 1:
+            counts = [round(test_size * size) for size in sizes]
+        else:
+            raise InputError(f"test_size={test_size} is no share between 0 and 1, nor an integer")
+        if not 0 < sum(counts) < len(self):
+            raise InputError(
+                f"test_size={test_size} of {len(self)} pairs puts {sum(counts)} on the "
+                "test side; each side must get at least one"
+            )
         rng = check_random_state(random_state)
         in_test = np.zeros(len(self), dtype=bool)
         start = 0

@@ -234,7 +234,13 @@ def _warn_of_contradictions(pairs: Pairs, classes: Integers | None) -> None:
     if order.closing:
         first = f"{order.circle(*order.closing[0])}, which no distances can follow"
         _warn("triplets contradict each other", [first, *order.closing[1:]], listed)
-    if against := _find_grades_against_pairs(pairs):
+    grades = dict(zip(map(tuple, pairs.graded.tolist()), pairs.grades.tolist(), strict=True))
+    against = []
+    for kind, links, least in (("must", pairs.must_link, 0.5), ("cannot", pairs.cannot_link, 0.0)):
+        for link in map(tuple, links.tolist() if grades else ()):
+            if not least <= grades.get(link, least) <= least + 0.5:
+                against.append(f"{kind}-link {link} with the grade {grades[link]:g}")
+    if against:
         _warn("pairs contradict grades", against, remedy)
     if doubted := closure.find_triplets_against_pairs(pairs.closer, pairs.groups):
         _warn("pairs contradict triplets", doubted, remedy)
@@ -254,17 +260,6 @@ def _warn_of_contradictions(pairs: Pairs, classes: Integers | None) -> None:
         _warn("pairs contradict the labels", against_labels, remedy)
     if doubted := closure.find_triplets_against_labels(pairs.closer, classes):
         _warn("triplets contradict the labels", doubted, remedy)
-
-
-def _find_grades_against_pairs(pairs: Pairs) -> list[str]:
-    """Say which must-links have a grade below a half, and which cannot-links one above."""
-    grades = dict(zip(map(tuple, pairs.graded.tolist()), pairs.grades.tolist(), strict=True))
-    found = []
-    for kind, links, least in (("must", pairs.must_link, 0.5), ("cannot", pairs.cannot_link, 0.0)):
-        for link in map(tuple, links.tolist() if grades else ()):
-            if not least <= grades.get(link, least) <= least + 0.5:
-                found.append(f"{kind}-link {link} with the grade {grades[link]:g}")
-    return found
 
 
 def _warn(problem: str, cases: Sequence[Any], remedy: str) -> None:
