@@ -476,23 +476,6 @@ def _refuse_rows(rows: Any) -> NoReturn:
     raise LookupError("rows of fit are not kept")
 
 
-def measure_pulls(parts: Sequence[TaughtPart], links: Ints) -> Floats:
-    """By how much each answer raises the squared distance of two rows, as an array of shape (k,).
-
-    ``links``, of shape (k, 2), have row numbers as in the parts. NaN where nothing can be learned
-    without an answer.
-    """
-    found = np.zeros(len(links))
-    with one_core(), mute_categories(Warning), config_context(skip_parameter_validation=True):
-        for part in parts:
-            for k, (i, j) in enumerate(links.tolist()):
-                try:
-                    found[k] += part.pull((i, j))
-                except (ValueError, LookupError, np.linalg.LinAlgError):
-                    found[k] = np.nan
-    return found
-
-
 def choose_answers_to_try(parts: Sequence[TaughtPart], pairs: Pairs) -> Ints:
     """Choose answers to leave out (k, 2): all, or those that differ most along the two rows."""
     links = np.concatenate([pairs.must_link, pairs.cannot_link])
@@ -687,8 +670,15 @@ def find_strongest_pulls(
     if parts and not any(part.taught.evidence.has_labels for part in parts):
         answers = parts[0].taught.evidence.pairs
         links = choose_answers_to_try(parts, answers)
-        pulls = measure_pulls(parts, links)
         numbers = parts[0].numbers
+        pulls: Floats = np.zeros(len(links))
+        with one_core(), mute_categories(Warning), config_context(skip_parameter_validation=True):
+            for part in parts:
+                for k, (i, j) in enumerate(links.tolist()):
+                    try:
+                        pulls[k] += part.pull((i, j))
+                    except (ValueError, LookupError, np.linalg.LinAlgError):
+                        pulls[k] = np.nan  # nothing can be learned without this answer
     elif pairs is not None:
         answers, numbers = pairs, None
         links, pulls = measure_pulls_by_refits(metric, rows, X, pairs)

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from nearkin._types import Floats, Integers, Mask, Rng
+from nearkin._types import Floats, Integers, Rng
 from nearkin.errors import InputError
 from nearkin.learners.base import MetricMixin, stored_learner
 from nearkin.learners.fit_steps import call_once
@@ -181,13 +181,16 @@ def count_gaining_rounds(
     parts = [logdet.bound_pairs(links.subset(learn), bounds, slack) for learn, _ in folds]
     members = [family] * len(folds)
 
+    def find_distances(B: Floats, left: Integers, right: Integers) -> Floats:
+        Z = family.coordinates[left] - family.coordinates[right]
+        return np.asarray(np.sqrt(np.maximum(np.einsum("kr,kr->k", Z @ B, Z), 0)))
+
     def score_folds(metrics: list[Floats]) -> Floats:
-        return np.array(
-            [
-                _precision(family.coordinates, B, pairs[judge], same[judge], ends)
-                for B, (_, judge) in zip(metrics, folds, strict=True)
-            ]
-        )
+        found = []
+        for B, (_, judge) in zip(metrics, folds, strict=True):
+            rank = rank_among(find_distances(B, *pairs[judge].T), find_distances(B, *ends))
+            found.append(average_precision(rank, same[judge]))
+        return np.array(found)
 
     before = best = score_folds([family.prior] * len(folds))
     accepted = 0
@@ -202,16 +205,6 @@ def count_gaining_rounds(
     gains = best - before
     error = gains.std(ddof=1) / np.sqrt(len(gains)) if len(gains) > 1 else 0.0  # one fold has none
     return accepted if accepted and gains.mean() > error else 0
-
-
-def _precision(F: Floats, B: Floats, pairs: Integers, same: Mask, ends: Integers) -> float:
-    """Average precision of pairs among random ones, ``ends`` (2, k), under the metric B on F."""
-
-    def distances(left: Integers, right: Integers) -> Floats:
-        Z = F[left] - F[right]
-        return np.asarray(np.sqrt(np.maximum(np.einsum("kr,kr->k", Z @ B, Z), 0)))
-
-    return average_precision(rank_among(distances(*pairs.T), distances(*ends)), same)
 
 
 @stored_learner(

@@ -83,6 +83,9 @@ class Outlook:
     >>> X, y = make_xor(400, random_state=0)
     >>> print(outlook(X, Pairs.from_labels(y, 6, random_state=0)))
     too early to tell: it takes 10 answers to see what further ones are worth.
+    >>> found = outlook(X, Pairs.from_labels(y, 60, random_state=0))
+    >>> found.gain_of(30).value > 2 * found.gain.value
+    True
     """
 
     n_answers: int
@@ -99,15 +102,6 @@ class Outlook:
 
         Nine of ten gains of ``ITML`` lie in the interval. Each further answer gains less than the
         one before; here all of them count as the one in the middle.
-
-        Examples
-        --------
-        >>> from nearkin import Pairs, outlook
-        >>> from nearkin.datasets import make_xor
-        >>> X, y = make_xor(400, random_state=0)
-        >>> found = outlook(X, Pairs.from_labels(y, 60, random_state=0))
-        >>> found.gain_of(30).value > 2 * found.gain_of(10).value
-        True
         """
         assert self.halves is not None
         room = 1 - np.clip(_shrink_auc(self.halves), 0.5, _MOST_AUC)
