@@ -39,14 +39,9 @@ class ContradictionWarning(UserWarning):
 
     Examples
     --------
-    >>> import warnings
     >>> import nearkin as nk
-    >>> X, y = nk.datasets.make_xor(40, random_state=0)
-    >>> with warnings.catch_warnings(record=True) as told:
-    ...     warnings.simplefilter("always")
-    ...     metric = nk.ITML(random_state=0).fit(X, pairs=nk.Pairs([(0, 1), (2, 3)], [(0, 1)]))
-    >>> [warning.category.__name__ for warning in told]
-    ['ContradictionWarning']
+    >>> issubclass(nk.ContradictionWarning, UserWarning)
+    True
     """
 
 
