@@ -150,6 +150,14 @@ class WholeState:
         super().__setstate__(state)  # type: ignore[misc]
 
 
+class _Verdict(cached_property[Any]):
+    """An attribute that ``fit`` finds, or else is found when it is first asked for."""
+
+    def __init__(self, doc: str) -> None:
+        super().__init__(lambda metric: metric._get_verdict(self.attrname))
+        self.__doc__ = doc
+
+
 class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     """Transform, distances, verdicts, scores, explanations and files of a learner.
 
@@ -179,30 +187,11 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
     n_features_in_: int  # of a data frame with words, the numbers that ``table_`` makes of it
     random_state: Any
 
-    @cached_property
-    def threshold_(self) -> float:
-        """Distance that best tells same from different, if both are equally frequent."""
-        return cast("float", self._get_verdict("threshold_"))
-
-    @cached_property
-    def sharpness_(self) -> float | None:
-        """Steepness of the curve of :meth:`chance_same` below the threshold, None if unknown."""
-        return self._get_verdict("sharpness_")
-
-    @cached_property
-    def far_sharpness_(self) -> float | None:
-        """Steepness of the curve of :meth:`chance_same` above the threshold, None if unknown."""
-        return self._get_verdict("far_sharpness_")
-
-    @cached_property
-    def prevalence_(self) -> float | None:
-        """Share of pairs that :meth:`same` assumes to be the same: ½ after ``fit``."""
-        return self._get_verdict("prevalence_")
-
-    @cached_property
-    def same_distance_(self) -> float | None:
-        """Median distance of the pairs known to be the same; None if there are none."""
-        return self._get_verdict("same_distance_")
+    threshold_ = _Verdict("Distance that best tells same from different, equally frequent ones.")
+    sharpness_ = _Verdict("Steepness of :meth:`chance_same` below the threshold, None if unknown.")
+    far_sharpness_ = _Verdict("Steepness of :meth:`chance_same` above it, None if unknown.")
+    prevalence_ = _Verdict("Share of pairs that :meth:`same` takes to be the same: ½ after fit.")
+    same_distance_ = _Verdict("Median distance of pairs known to be the same; None without any.")
 
     @replace_state
     @_fit_context(prefer_skip_nested_validation=True)

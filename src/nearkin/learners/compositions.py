@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import field, replace
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -380,13 +380,9 @@ class Blend(MetricMixin, SeedParameter, BaseEstimator):
     True
     """
 
-    learners: Sequence[Any] = field(kw_only=False)
+    learners: Annotated[Sequence[Any], list, tuple] = field(kw_only=False)
     weights: Listed | None = None
     n_components: Count | None = None
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "learners": [list, tuple],
-    }
 
     @replace_state
     @_fit_context(prefer_skip_nested_validation=False)

@@ -183,11 +183,17 @@ class ITML(LinearInKernelMixin, BaseEstimator):
         self, space: LinearSpace, evidence: Evidence, X: Any, rng: Rng
     ) -> tuple[Floats, tuple[float, float]]:
         """Return the prior, of shape (r, r), and the two bounds on distances."""
-        if self.kernel is not None:
-            self._refuse_array_prior("in the feature space of a kernel", "kernel=None")
         axes = space.axes if isinstance(space, Columns) else None
-        if axes is not None and is_sparse(X):
-            self._refuse_array_prior("along the axes of sparse rows", "an array of all rows")
+        where = remedy = ""
+        if self.kernel is not None:
+            where, remedy = "in the feature space of a kernel", "kernel=None"
+        elif axes is not None and is_sparse(X):
+            where, remedy = "along the axes of sparse rows", "an array of all rows"
+        if where and not isinstance(self.prior, str):
+            raise InputError(
+                f"prior is an array, which has no meaning {where}: use prior='identity' or "
+                f"prior='covariance', or {remedy}."
+            )
         if isinstance(self.prior, str) or axes is None:
             prior = prior_metric(self.prior, space.covariance, X.shape[0])
         else:
@@ -216,14 +222,6 @@ class ITML(LinearInKernelMixin, BaseEstimator):
             "n_iter_": solution.n_sweeps,
         }
         return map_by_metric(self, taught, solution.B, attributes)
-
-    def _refuse_array_prior(self, where: str, remedy: str) -> None:
-        """Refuse an array as prior where the learner does not work on the columns of X."""
-        if not isinstance(self.prior, str):
-            raise InputError(
-                f"prior is an array, which has no meaning {where}: use prior='identity' or "
-                f"prior='covariance', or {remedy}."
-            )
 
 
 def _draw_bounds(space: LinearSpace, X: Any, prior: Floats, rng: Rng) -> tuple[float, float]:
