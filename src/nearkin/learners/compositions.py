@@ -355,8 +355,7 @@ class Blend(MetricMixin, SeedParameter, BaseEstimator):
         Orthonormal: principal axes of all learners' embeddings side by side, p columns in all, each
         times its factor.
     map_, n_components_, learned_from_, n_features_in_, feature_names_in_
-        Of every metric: the map from rows to coordinates (:mod:`nearkin.maps`) and how many these
-        are, counts of rows, pairs and labels, and the columns of X.
+        As in :class:`Chain`.
 
     Notes
     -----

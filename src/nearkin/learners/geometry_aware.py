@@ -276,12 +276,10 @@ class GeometryAware(MetricMixin, KernelParameters, BaseEstimator):
         starts; ``n_landmarks`` the number of rows that its width is judged by, at most 200 by
         default, by up to 300 pairs of each kind. In the spectral family new rows get their
         coordinates from the landmarks among the rows of the graph: by default from every row.
-    n_components : int or None, default=None
-        Keep this many axes of the learned configuration, those of largest variance.
+    n_components, scale
+        As in :class:`ITML`.
     n_neighbors : int, default=5
         Nearest training rows or landmarks that a new row is composed of (not in the rbf family).
-    scale : bool, default=False
-        Divide columns by their spreads first, as in :class:`Euclidean`.
     random_state : int, RandomState or None, default=None
 
     Attributes

@@ -70,10 +70,8 @@ class LMNN(MetricMixin, UsualParameters, BaseEstimator):
     tol : float, default=1e-3
         Stop when a round of iterations (10, then 20, 40 and so on) lowers the objective by no
         more than this share.
-    scale : bool, default=False
-        Divide columns by their spreads first, as in :class:`Euclidean`.
-    random_state : int, RandomState or None, default=None
-        Draws the example pairs for ``threshold_``; the metric does not depend on it.
+    scale, random_state
+        As in :class:`Euclidean`; the metric does not depend on the latter.
 
     Attributes
     ----------

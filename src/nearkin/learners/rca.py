@@ -92,11 +92,10 @@ class RCA(MetricMixin, UsualParameters, BaseEstimator):
         towards the Euclidean one. With ``"auto"`` it is ``d / (d + k)`` for d columns and k
         independent must-links: the fewer links, the less they are trusted. 0 is the method as
         published; directions without any variation within chunklets are dropped then.
-    n_components, scale
+    n_components
         As in :class:`ITML`.
-    random_state : int, RandomState or None, default=None
-        Draws the random pairs that ``threshold_`` is compared with when no two rows are known to
-        differ.
+    scale, random_state
+        As in :class:`Euclidean`.
 
     Attributes
     ----------
