@@ -331,18 +331,6 @@ def _embed(learned: maps.Map, X: Tensor) -> Tensor:
     raise InputError(f"{type(learned).__name__} cannot be written in ONNX.")
 
 
-# scikit-learn's transformers that can be written in ONNX.
-_TRANSFORMERS = (
-    preprocessing.StandardScaler,
-    preprocessing.RobustScaler,
-    preprocessing.MinMaxScaler,
-    preprocessing.MaxAbsScaler,
-    preprocessing.Normalizer,
-    PCA,
-    TruncatedSVD,
-)
-
-
 def _transform(transformer: Any, X: Tensor) -> Tensor:
     """Rows after one of scikit-learn's transformers."""
     match transformer:
@@ -377,8 +365,8 @@ def _transform(transformer: Any, X: Tensor) -> Tensor:
             return X @ transformer.components_.T
     raise InputError(
         f"{type(transformer).__name__} cannot be written in ONNX. Of scikit-learn's transformers "
-        f"these can: {', '.join(cls.__name__ for cls in _TRANSFORMERS)}. Apply others to the rows "
-        "beforehand."
+        "these can: StandardScaler, RobustScaler, MinMaxScaler, MaxAbsScaler, Normalizer, PCA, "
+        "TruncatedSVD. Apply others to the rows beforehand."
     )
 
 

@@ -74,12 +74,13 @@ class Evidence:
     def counts(self, n_rows: int) -> dict[str, int]:
         """Count rows, pairs, triplets, labels and classes, as ``learned_from_`` shows them."""
         known = () if self.classes is None else self.classes[self.classes >= 0]
+        pairs = self.pairs
+        some = {"triplets": len(pairs.closer), "graded_pairs": len(pairs.graded)}
         return {
             "rows": int(n_rows),
-            "must_links": len(self.pairs.must_link),
-            "cannot_links": len(self.pairs.cannot_link),
-            **({"triplets": len(self.pairs.closer)} if len(self.pairs.closer) else {}),
-            **({"graded_pairs": len(self.pairs.graded)} if len(self.pairs.graded) else {}),
+            "must_links": len(pairs.must_link),
+            "cannot_links": len(pairs.cannot_link),
+            **{kind: n for kind, n in some.items() if n},
             "labels": len(known),
             "classes": len(np.unique(known)),
         }
