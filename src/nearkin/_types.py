@@ -1,4 +1,4 @@
-"""Kinds of NumPy arrays, as signatures name them, and the size of a number."""
+"""Kinds of NumPy arrays and generators, as signatures name them, and the size of a number."""
 
 from __future__ import annotations
 
@@ -14,5 +14,7 @@ Doubles: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.integer]
 Ints: TypeAlias = NDArray[np.int64]
 Mask: TypeAlias = NDArray[np.bool_]
+# What draws at random.
+Rng: TypeAlias = np.random.RandomState
 # Bytes of a number in float64, for sizes of blocks.
 DOUBLE_BYTES = 8

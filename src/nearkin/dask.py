@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,37 +38,31 @@ _LEARNERS = [learner for learner in LEARNERS if learner.elsewhere]
 __all__ = ["DaskMetric", "DaskRows", *(f"Dask{learner.name}" for learner in _LEARNERS)]
 
 
-class DaskMetric(MetricMixin, auto_wrap_output_keys=None):  # type: ignore[call-arg]
-    """What learners for dask add to a learner: methods that take dask collections, too.
+_EXAMPLES = """
 
     Examples
     --------
-    >>> import tempfile
     >>> import dask.array as da
     >>> import nearkin as nk
-    >>> from nearkin.dask import DaskITML, DaskMetric
-    >>> X, y = nk.datasets.make_xor(100, random_state=0)
-    >>> rows = da.from_array(X, chunks=(50, 2))
-    >>> metric = DaskITML(random_state=0).fit(rows, y)
-    >>> isinstance(metric, DaskMetric) and isinstance(metric, nk.ITML)
+    >>> from nearkin.dask import Dask{name}
+    >>> X, y = nk.datasets.make_three_normal(random_state=0)
+    >>> rows = da.from_array(X, chunks=(100, 2))
+    >>> metric = Dask{name}().fit(rows, y)
+    >>> metric.transform(rows).chunks[0]  # not computed yet
+    (100, 100, 100, 100, 100, 100)
+    >>> len(metric.pair_distance(rows[:9], rows[9:18]).compute())
+    9
+    >>> metric.calibrate(rows, y).score(rows, y) > 0.5
     True
-    >>> metric.transform(rows).chunks  # not computed yet
-    ((50, 50), (2,))
-    >>> metric.pair_distance(rows[:50], rows[50:]).compute().shape
-    (50,)
-    >>> 0 <= metric.score(rows, y) <= 1
+    >>> len(metric.get_feature_names_out()) == metric.n_components_
     True
-    >>> metric.calibrate(rows, y, prevalence=0.1).prevalence_
-    0.1
-    >>> metric.get_feature_names_out()
-    array(['itml0', 'itml1'], dtype=object)
-    >>> metric.to_local()
-    ITML(random_state=0)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     metric.save(f"{folder}/xor.nearkin")
-    ...     nk.load(f"{folder}/xor.nearkin")
-    ITML(random_state=0)
+    >>> type(metric.to_local()) is nk.{name}  # metric.save(path) stores that one
+    True
     """
+
+
+class DaskMetric(MetricMixin, auto_wrap_output_keys=None):  # type: ignore[call-arg]
+    """What learners for dask add to a learner: methods that take dask collections, too."""
 
     _learner: ClassVar[type[Any]]
     client: Any
@@ -163,8 +157,7 @@ class DaskMetric(MetricMixin, auto_wrap_output_keys=None):  # type: ignore[call-
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Names of the columns that ``transform`` gives, as the local learner's."""
-        found: NDArray[Any] = self.to_local().get_feature_names_out(input_features)
-        return found
+        return cast("NDArray[Any]", self.to_local().get_feature_names_out(input_features))
 
     @property
     def client_(self) -> Any:
@@ -172,11 +165,9 @@ class DaskMetric(MetricMixin, auto_wrap_output_keys=None):  # type: ignore[call-
         return find_client(self.client)
 
     def _fetch_labels(self, y: Any) -> Any:
-        """Labels in this process, computed if they are a dask collection."""
         return np.asarray(self._compute(y)) if is_dask(y) else y
 
     def _compute(self, collection: Any) -> Any:
-        """Result of computing a dask collection with the client in use."""
         client = self.client_
         with explain_failures(client):
             return dask.compute(collection, scheduler=client)[0]
@@ -215,6 +206,9 @@ class DaskMetric(MetricMixin, auto_wrap_output_keys=None):  # type: ignore[call-
         return {**state, "client": None}
 
 
+DaskMetric.__doc__ = f"{DaskMetric.__doc__}{_EXAMPLES.format(name='ITML')}"
+
+
 def _make_initialiser(learner: type[Any]) -> Any:
     """``__init__`` with the parameters of a learner and ``client``, as scikit-learn expects it."""
     known = inspect.signature(learner.__init__).parameters.values()
@@ -232,7 +226,6 @@ def _make_initialiser(learner: type[Any]) -> Any:
 
 
 def _make_class(name: str, home: str) -> type[DaskMetric]:
-    """Make the dask class of the learner ``name`` in module ``home``."""
     text = f""":class:`{name}` for rows of dask arrays and data frames.
 
     Parameters
@@ -247,27 +240,7 @@ def _make_class(name: str, home: str) -> type[DaskMetric]:
     client_ : distributed.Client or None
         In use.
     **attributes
-        Those of :class:`{name}`.
-
-    Examples
-    --------
-    >>> import dask.array as da
-    >>> import nearkin as nk
-    >>> from nearkin.dask import Dask{name}
-    >>> X, y = nk.datasets.make_three_normal(random_state=0)
-    >>> rows = da.from_array(X, chunks=(100, 2))
-    >>> metric = Dask{name}().fit(rows, y)
-    >>> metric.transform(X).shape[0] == len(X)
-    True
-    >>> len(metric.pair_distance(rows[:9], rows[9:18]).compute())
-    9
-    >>> metric.calibrate(rows, y).score(rows, y) > 0.5
-    True
-    >>> len(metric.get_feature_names_out()) == metric.n_components_
-    True
-    >>> type(metric.to_local()) is nk.{name}  # metric.save(path) stores that one
-    True
-    """
+        Those of :class:`{name}`.{_EXAMPLES.format(name=name)}"""
 
     learner = getattr(import_module(home), name)
     attributes = {

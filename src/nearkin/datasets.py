@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from nearkin._types import Doubles, Ints, Rng
 from nearkin.errors import InputError
 
 __all__ = ["make_records", "make_three_normal", "make_xor"]
@@ -43,7 +44,7 @@ _NAMES = ("given_name", "surname")
 
 def make_xor(
     n_samples: int = 400, *, noise: float = 0.23, random_state: Any = None
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+) -> tuple[Doubles, Ints]:
     """Four Gaussian clouds at the corners of a square, opposite corners in one class.
 
     No linear map can bring opposite corners together and keep neighbouring ones apart, so every
@@ -78,7 +79,7 @@ def make_xor(
 
 def make_three_normal(
     n_samples: int = 600, *, n_features: int = 2, noise: float = 1.0, random_state: Any = None
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+) -> tuple[Doubles, Ints]:
     """Three elongated Gaussian classes side by side.
 
     The classes differ along the first axis only, and vary most along the second: the direction
@@ -124,7 +125,7 @@ def make_records(
     mistakes: float = 1.5,
     missing: float = 0.03,
     random_state: Any = None,
-) -> tuple[Table, NDArray[np.int64]]:
+) -> tuple[Table, Ints]:
     """Records of people, some of them copies of others with mistakes in them.
 
     Names of people, streets and towns are made of syllables; some are frequent, most are rare, and
@@ -170,7 +171,10 @@ def make_records(
     n_people = max(n_records - int(duplicates * n_records), 1)
     n_people = max(n_people, -(-n_records // (1 + most_copies)))
     people = _make_people(n_people, rng)
-    original = _draw_originals(n_people, n_records - n_people, most_copies, rng)
+    often = rng.randint(1, most_copies + 1, size=n_people)
+    if often.sum() < n_records - n_people:
+        often[:] = most_copies
+    original = np.repeat(rng.permutation(n_people), often)[: n_records - n_people].astype(np.int64)
     copies = {name: values[original].copy() for name, values in people.items()}
     _spoil(copies, mistakes, rng)
     order = rng.permutation(n_records)
@@ -180,17 +184,7 @@ def make_records(
     return table, np.concatenate([np.arange(n_people), original])[order]
 
 
-def _draw_originals(n_people: int, n_copies: int, most: int, rng: np.random.RandomState) -> Any:
-    """Row numbers (n_copies,) of people to copy, each at most ``most`` times."""
-    often = rng.randint(1, most + 1, size=n_people)
-    if often.sum() < n_copies:
-        often[:] = most
-    who = np.repeat(rng.permutation(n_people), often)
-    return who[:n_copies].astype(np.int64)
-
-
-def _make_people(n: int, rng: np.random.RandomState) -> Table:
-    """Random people as columns of texts, without mistakes."""
+def _make_people(n: int, rng: Rng) -> Table:
     given = _draw_words(_make_words(rng, 700, _STARTS, _ENDS), n, rng, 0.8)
     surname = _draw_words(_make_words(rng, 30_000, _STARTS, _MIDDLES, _ENDS), n, rng, 0.7)
     streets = _make_words(rng, 4000, _STARTS, _MIDDLES, _MIDDLES, _ENDS)
@@ -210,7 +204,7 @@ def _make_people(n: int, rng: np.random.RandomState) -> Table:
     }
 
 
-def _make_words(rng: np.random.RandomState, count: int, *parts: str) -> Texts:
+def _make_words(rng: Rng, count: int, *parts: str) -> Texts:
     """At most ``count`` different words, put together of syllables."""
     syllables = [np.array(part.split(), dtype=object) for part in parts]
     total = int(np.prod([len(part) for part in syllables]))
@@ -222,18 +216,18 @@ def _make_words(rng: np.random.RandomState, count: int, *parts: str) -> Texts:
     return words
 
 
-def _draw_words(words: Texts, n: int, rng: np.random.RandomState, skew: float) -> Texts:
+def _draw_words(words: Texts, n: int, rng: Rng, skew: float) -> Texts:
     """Draw n words, the k-th with probability proportional to :math:`k^{-skew}`."""
     return np.asarray(words[_draw_numbers(len(words), n, rng, skew)])
 
 
-def _draw_numbers(count: int, n: int, rng: np.random.RandomState, skew: float) -> NDArray[np.intp]:
+def _draw_numbers(count: int, n: int, rng: Rng, skew: float) -> NDArray[np.intp]:
     """Draw n numbers below ``count``, the k-th as often as :math:`k^{-skew}`."""
     up_to = np.cumsum(np.arange(1, count + 1) ** -skew)
     return np.searchsorted(up_to, rng.uniform(0, up_to[-1], size=n)).clip(max=count - 1)
 
 
-def _spoil(copies: Table, mistakes: float, rng: np.random.RandomState) -> None:
+def _spoil(copies: Table, mistakes: float, rng: Rng) -> None:
     """Make random mistakes in copies, in place: on average ``mistakes`` in each row."""
     names = list(copies)
     n = len(copies[names[0]])
@@ -252,7 +246,7 @@ def _spoil(copies: Table, mistakes: float, rng: np.random.RandomState) -> None:
     given[crossed], surname[crossed] = surname[crossed], given[crossed]
 
 
-def _add_typo(text: str, rng: np.random.RandomState) -> str:
+def _add_typo(text: str, rng: Rng) -> str:
     """The text with one letter or digit changed, added, left out or swapped with the next."""
     place = int(rng.randint(len(text)))
     others = _DIGITS if text[place].isdigit() else _LETTERS
@@ -267,21 +261,16 @@ def _add_typo(text: str, rng: np.random.RandomState) -> str:
     return text[:place] + other + text[place + 1 :]
 
 
-def _leave_out(text: str, rng: np.random.RandomState) -> None:
-    """None: an empty cell."""
-    del text, rng
-
-
-def _cut_short(text: str, rng: np.random.RandomState) -> str:
+def _cut_short(text: str, rng: Rng) -> str:
     """The text shortened to its first letter, or with its last word abbreviated."""
     del rng
     head, _, last = text.rpartition(" ")
     return f"{head} {_SHORT_WAYS.get(last, last)}" if head else text[: 1 if text.isalpha() else 4]
 
 
-_MISTAKES: tuple[Callable[[str, np.random.RandomState], str | None], ...] = (
+_MISTAKES: tuple[Callable[[str, Rng], str | None], ...] = (
     _add_typo,
-    _leave_out,
+    lambda text, rng: None,  # an empty cell
     _cut_short,
 )
 

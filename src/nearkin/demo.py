@@ -13,14 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits
 from sklearn.decomposition import KernelPCA
-from sklearn.metrics import adjusted_rand_score
+from sklearn.metrics import adjusted_rand_score, pair_confusion_matrix
 
 from nearkin import KernelBeta, MetricLearner, Pairs, RecordMatcher, datasets, plot, scores
-from nearkin._types import Floats
+from nearkin._types import Floats, Integers
 from nearkin.learners.rca import RCA
 from nearkin.spaces.kernels import resolve_gamma
 from nearkin.storage.files import whole_file
@@ -44,10 +43,10 @@ class Example:
 
     name: str
     X: Floats
-    y: NDArray[np.integer]
+    y: Integers
     pairs: Pairs
     X_new: Floats
-    y_new: NDArray[np.integer]
+    y_new: Integers
 
 
 @dataclass(frozen=True)
@@ -66,7 +65,7 @@ class Found:
     """Records, the true person of each, and the duplicates found after some answers."""
 
     records: dict[str, Any]
-    person: NDArray[np.integer]
+    person: Integers
     result: Any
     n_answers: int
 
@@ -87,7 +86,7 @@ def digits_task(n_pairs: int = 50, random_state: int = 0) -> Example:
     return Example("digits, 1200 images", X[:1200], y[:1200], pairs, X[1200:], y[1200:])
 
 
-def methods(n_landmarks: int, weighting: str = "calibrated") -> dict[str, Callable[[], Any]]:
+def methods(n_landmarks: int, weighting: Any = "calibrated") -> dict[str, Callable[[], Any]]:
     """Functions that make the metrics to compare, by name; None for the input space."""
     return {
         "input space": lambda: None,
@@ -173,16 +172,10 @@ def find_records(n_records: int = 400, n_answers: int = 30, random_state: int = 
     return Found(records, person, matcher.duplicates(), len(asked))
 
 
-def measure_groups(person: NDArray[np.integer], labels: NDArray[np.integer]) -> tuple[float, float]:
+def measure_groups(person: Integers, labels: Integers) -> tuple[float, float]:
     """Precision and recall of the pairs within groups."""
-    both = _pairs_within(person * (labels.max() + 1) + labels)
-    return both / max(_pairs_within(labels), 1), both / max(_pairs_within(person), 1)
-
-
-def _pairs_within(labels: NDArray[np.integer]) -> int:
-    """Number of pairs of rows in the same group."""
-    size = np.unique(labels, return_counts=True)[1]
-    return int((size * (size - 1) // 2).sum())
+    (_, wrong), (missed, right) = pair_confusion_matrix(person, labels)
+    return right / max(right + wrong, 1), right / max(right + missed, 1)
 
 
 def show_records(found: Found, console: Console, table: Table) -> None:

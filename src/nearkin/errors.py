@@ -63,10 +63,7 @@ def raise_input_errors() -> Iterator[None]:
 
 @contextmanager
 def explain_missing_package(what: str, extra: str) -> Iterator[None]:
-    """Turn an ImportError in a block into advice to install nearkin with ``extra``.
-
-    ``what`` is the beginning of the message, such as "pictures need matplotlib".
-    """
+    """Turn an ImportError in a block into advice, after ``what``, to install an ``extra``."""
     try:
         yield
     except ImportError as error:

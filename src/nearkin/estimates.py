@@ -374,7 +374,6 @@ def _count_passes(job: _Trial) -> int | None:
     n_read = 0
 
     def blocks() -> Iterator[Floats]:
-        """Blocks of the trial's rows; counts the passes."""
         nonlocal n_read
         n_read += 1
         yield from np.array_split(X, 2)
@@ -401,7 +400,6 @@ def _estimate_memory(job: _Trial, columns: int, kind: str) -> int:
 
 
 def _suggest_remedy(learner: Any, n: int, passes: int | None) -> str:
-    """Advice for a job without enough memory."""
     if has_many_landmarks(learner, n):
         name = next(
             type(part).__name__ for part in list_parts(learner) if count_kernel_rows(part, n)
@@ -415,7 +413,6 @@ def _suggest_remedy(learner: Any, n: int, passes: int | None) -> str:
 
 
 def _check(learner: Any, n: int, d: int, n_pairs: int, job: str, dtype: Any) -> None:
-    """Raise for jobs that cannot be estimated."""
     shown = learner.__name__ if isinstance(learner, type) else type(learner).__name__
     if isinstance(learner, type) or shown not in {one.name for one in LEARNERS}:
         raise InputTypeError(

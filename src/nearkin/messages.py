@@ -34,8 +34,11 @@ def notice(text: str, category: type[Warning] = UserWarning) -> None:
     if not is_heard(category):
         return
     notes = _listener.get()
-    if notes is None:
-        warnings.warn(text, category, _find_users_level())
+    if notes is None:  # as by the first caller outside nearkin and scikit-learn
+        level, frame = 1, sys._getframe()
+        while frame.f_back and frame.f_globals["__name__"].partition(".")[0] in _OURS:
+            level, frame = level + 1, frame.f_back
+        warnings.warn(text, category, level)
     elif Note(text, category) not in notes:
         notes.append(Note(text, category))
 
@@ -70,14 +73,6 @@ def mute_categories(*categories: type[Warning]) -> Iterator[None]:
 def is_heard(category: type[Warning]) -> bool:
     """Whether notes of a category are not muted, so that finding them is worth the work."""
     return not issubclass(category, _left_out.get())
-
-
-def _find_users_level() -> int:
-    """Stack level of the first caller outside nearkin and scikit-learn, for ``warnings.warn``."""
-    level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals["__name__"].partition(".")[0] in _OURS:
-        level, frame = level + 1, frame.f_back
-    return level
 
 
 # What hears of the steps of long work, in this thread.

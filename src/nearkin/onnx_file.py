@@ -15,14 +15,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
+from sklearn import preprocessing
 from sklearn.decomposition import PCA, TruncatedSVD
-from sklearn.preprocessing import (
-    MaxAbsScaler,
-    MinMaxScaler,
-    Normalizer,
-    RobustScaler,
-    StandardScaler,
-)
 from sklearn.utils.validation import check_is_fitted
 
 from nearkin._types import Floats
@@ -32,22 +26,11 @@ from nearkin.learners.base import MetricMixin
 from nearkin.learners.compositions import as_metric
 from nearkin.rows.distances import FAR
 from nearkin.rows.sparse import to_dense
+from nearkin.spaces import maps
 from nearkin.spaces.feature_space import KernelExpansion, LocalExtension, NystroemExtension
 from nearkin.spaces.kernels import Kernel, unit_rows
 from nearkin.spaces.landmarks import KernelLandmarks
 from nearkin.spaces.local_weights import EPSILON, NEARER
-from nearkin.spaces.maps import (
-    Affine,
-    Composed,
-    Displaced,
-    Identity,
-    Map,
-    Scaled,
-    Summed,
-    ThroughLandmarks,
-    Transformed,
-    UnitLength,
-)
 from nearkin.storage.files import StrPath, whole_file
 
 __all__ = ["export"]
@@ -283,10 +266,6 @@ class Tensor:
         """The tensor and others concatenated along an axis."""
         return self.graph.apply("Concat", self, *others, axis=axis)
 
-    def drop_last_row(self) -> Tensor:
-        """The tensor without its last row."""
-        return self.graph.apply("Slice", self, *(np.array([number]) for number in (0, -1, 0)))
-
     def find_smallest(self, k: int) -> tuple[Tensor, Tensor]:
         """The k smallest values of each row in order, and their positions."""
         values, positions = self.graph.apply_with_results(
@@ -308,12 +287,10 @@ class Tensor:
 
 
 def _onnx_type(dtype: DTypeLike) -> int:
-    """ONNX's number of a dtype."""
     return int(_import_onnx().helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
 
 
 def _import_onnx() -> Any:
-    """Import onnx; an error says how to install it."""
     with explain_missing_package("ONNX files need onnx", "onnx"):
         import onnx
         import onnx.checker
@@ -322,31 +299,31 @@ def _import_onnx() -> Any:
     return onnx
 
 
-def _embed(learned: Map, X: Tensor) -> Tensor:
+def _embed(learned: maps.Map, X: Tensor) -> Tensor:
     """Embedded rows: a learned map applied to a tensor of rows."""
     match learned:
-        case Identity():
+        case maps.Identity():
             return X
-        case Scaled():
+        case maps.Scaled():
             return X / learned.scale
-        case Affine():
+        case maps.Affine():
             return (X if learned.origin is None else X - learned.origin) @ learned.matrix.T
-        case ThroughLandmarks():
+        case maps.ThroughLandmarks():
             return _extend(learned.extension, X, learned.coordinates)
-        case Displaced():
+        case maps.Displaced():
             anchors = (learned.anchors - learned.origin) / learned.width
             F = X - learned.origin
             squared = _squared_distances((F / learned.width).clip(-FAR, FAR), anchors)
             return F + (-1.0 * squared).exp() @ learned.displacements
-        case UnitLength():
+        case maps.UnitLength():
             return _unit_rows(X)
-        case Transformed():
+        case maps.Transformed():
             return _transform(learned.transformer, X)
-        case Composed():
+        case maps.Composed():
             for one in learned.maps:
                 X = _embed(one, X)
             return X
-        case Summed():
+        case maps.Summed():
             first, *others = (_embed(one, X) for one in learned.maps)
             for Z in others:
                 first = first + Z
@@ -354,36 +331,24 @@ def _embed(learned: Map, X: Tensor) -> Tensor:
     raise InputError(f"{type(learned).__name__} cannot be written in ONNX.")
 
 
-# scikit-learn's transformers that can be written in ONNX.
-_TRANSFORMERS = (
-    StandardScaler,
-    RobustScaler,
-    MinMaxScaler,
-    MaxAbsScaler,
-    Normalizer,
-    PCA,
-    TruncatedSVD,
-)
-
-
 def _transform(transformer: Any, X: Tensor) -> Tensor:
     """Rows after one of scikit-learn's transformers."""
     match transformer:
-        case StandardScaler():
+        case preprocessing.StandardScaler():
             if transformer.mean_ is not None and transformer.with_mean:
                 X = X - transformer.mean_
             return X if transformer.scale_ is None else X / transformer.scale_
-        case RobustScaler():
+        case preprocessing.RobustScaler():
             X = X if transformer.center_ is None else X - transformer.center_
             return X if transformer.scale_ is None else X / transformer.scale_
-        case MinMaxScaler():
+        case preprocessing.MinMaxScaler():
             X = X * transformer.scale_ + transformer.min_
             return X.clip(*map(float, transformer.feature_range)) if transformer.clip else X
-        case MaxAbsScaler():
+        case preprocessing.MaxAbsScaler():
             X = X / transformer.scale_
             clips = getattr(transformer, "clip", False)  # since scikit-learn 1.8
             return X.clip(-1.0, 1.0) if clips else X
-        case Normalizer(norm=norm):
+        case preprocessing.Normalizer(norm=norm):
             if norm == "l2":
                 length = (X * X).sum(1).sqrt()
             else:
@@ -400,8 +365,8 @@ def _transform(transformer: Any, X: Tensor) -> Tensor:
             return X @ transformer.components_.T
     raise InputError(
         f"{type(transformer).__name__} cannot be written in ONNX. Of scikit-learn's transformers "
-        f"these can: {', '.join(cls.__name__ for cls in _TRANSFORMERS)}. Apply others to the rows "
-        "beforehand."
+        "these can: StandardScaler, RobustScaler, MinMaxScaler, MaxAbsScaler, Normalizer, PCA, "
+        "TruncatedSVD. Apply others to the rows beforehand."
     )
 
 
@@ -415,12 +380,10 @@ def _extend(extension: Any, X: Tensor, coordinates: Floats) -> Tensor:
             K = _kernel_values(_check_exportable(landmarks), X)
             return (K - K.mean(1) - (means - means.mean())) @ ((V / values) @ (V.T @ coordinates))
         case LocalExtension():
-            return _extend_locally(extension, X, coordinates)
-    raise InputError(f"{type(extension).__name__} cannot be written in ONNX.")
-
-
-def _extend_locally(extension: LocalExtension, X: Tensor, coordinates: Floats) -> Tensor:
-    """Coordinates of rows from those of their nearest landmarks."""
+            pass
+        case _:
+            raise InputError(f"{type(extension).__name__} cannot be written in ONNX.")
+    # From those of the nearest landmarks.
     extension = LocalExtension(_check_exportable(extension.landmarks), extension.n_neighbors)
     # TopK of no rows ends the process in some versions of onnxruntime: there is always one more.
     X = X.concatenate(np.zeros((1, extension.landmarks.rows.shape[1])), axis=0)
@@ -429,7 +392,8 @@ def _extend_locally(extension: LocalExtension, X: Tensor, coordinates: Floats) -
     else:
         neighbors, e, gram = _find_near_by_kernel(extension, X)
     weights = _local_weights(e, gram, extension.n_neighbors)
-    return (weights.expand(1) @ neighbors.look_up_in(coordinates)).squeeze(1).drop_last_row()
+    found = (weights.expand(1) @ neighbors.look_up_in(coordinates)).squeeze(1)
+    return X.graph.apply("Slice", found, *(np.array([number]) for number in (0, -1, 0)))
 
 
 def _check_exportable(landmarks: KernelLandmarks) -> KernelLandmarks:
@@ -450,7 +414,11 @@ def _find_near_by_rows(extension: LocalExtension, X: Tensor) -> tuple[Tensor, Te
     """Nearest landmarks, half squared feature distances to them (n, k) and among them (n, k, k)."""
     dtype = X.graph.dtype
     points = extension.prepared_landmarks(dtype)
-    prepared = _prepare_rows(extension, X)
+    if extension.landmarks.kernel.name == "cosine":
+        prepared = _unit_rows(X)
+    else:
+        center, scale = extension.center_and_scale
+        prepared = ((X - center) * scale).clip(-FAR, FAR)
     ranking = _squared_distances(prepared, points)
     _, neighbors = ranking.to_single().find_smallest(extension.n_neighbors)
     near = neighbors.look_up_in(points)
@@ -467,14 +435,6 @@ def _find_near_by_rows(extension: LocalExtension, X: Tensor) -> tuple[Tensor, Te
 def _squares(differences: Tensor) -> Tensor:
     """Squared lengths (n, k, 1) of vectors (n, k, d)."""
     return (differences * differences).sum(2)
-
-
-def _prepare_rows(extension: LocalExtension, X: Tensor) -> Tensor:
-    """Rows whose Euclidean distances determine the kernel."""
-    if extension.landmarks.kernel.name == "cosine":
-        return _unit_rows(X)
-    center, scale = extension.center_and_scale
-    return ((X - center) * scale).clip(-FAR, FAR)
 
 
 def _find_near_by_kernel(extension: LocalExtension, X: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -546,7 +506,6 @@ class _Between:
         return _squared_distances(self.X - self.origin, self.rows - self.origin)
 
     def city_block_distances(self) -> Tensor:
-        """City block distances (n, m)."""
         return _city_block_distances(self.X, self.rows)
 
     def products(self, factor: float = 1.0) -> Tensor:
@@ -555,11 +514,9 @@ class _Between:
         return self.X @ (factor * self.rows.T)
 
     def cosines(self) -> Tensor:
-        """Cosines (n, m)."""
         return _unit_rows(self.X) @ unit_rows(self.rows).T
 
     def exp(self, values: Tensor) -> Tensor:
-        """Exponentials."""
         return values.exp()
 
 

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,6 +93,9 @@ def embedding(
     classes = np.full(len(plane), -1) if y is None else number_classes(y)
     for number in np.unique(classes):
         known = number >= 0
+        name = None if y is None else "unknown"
+        if known:
+            name = str(np.asarray(y)[np.argmax(classes == number)])
         x1, x2 = plane[classes == number].T
         ax.scatter(
             x1,
@@ -102,7 +105,7 @@ def embedding(
             color=f"C{number % 10}" if known else _UNKNOWN,
             linewidths=0,
             alpha=0.8,
-            label=_class_name(y, classes, number) if number < _MOST_NAMED else None,
+            label=name if number < _MOST_NAMED else None,
         )
     if pairs is not None:
         refuse_triplets(pairs)
@@ -120,13 +123,6 @@ def embedding(
     ax.tick_params(labelsize=7)
     ax.set_aspect("equal", adjustable="datalim")  # distances are what is shown
     return _add_title(ax, title)
-
-
-def _class_name(y: Any, classes: NDArray[np.integer], number: int) -> str | None:
-    """Name of a class in a legend; None if it has none."""
-    if number < 0:
-        return None if y is None else "unknown"
-    return str(np.asarray(y)[np.argmax(classes == number)])
 
 
 def in_the_plane(Z: Any) -> Floats:
@@ -177,7 +173,14 @@ def side_by_side(
     >>> before.get_title()
     'before: pair AUC 0.51'
     """
-    axes = _make_row_of_axes(len(spaces))
+    # In two rows, if there are many.
+    count = len(spaces)
+    width = count if count <= 4 else -(-count // 2)
+    panel = 3.4 if width < 4 else 2.7
+    axes = _make_grid_of_axes(-(-count // width), width, (panel, panel))
+    for ax in axes[count:]:
+        ax.set_axis_off()
+    axes = axes[:count]
     for ax, (name, Z) in zip(axes, spaces.items(), strict=True):
         title = name if y is None else f"{name}: pair AUC {pair_auc(np.asarray(Z), y):.2f}"
         embedding(Z, y, pairs=pairs, ax=ax, title=title, size=size)
@@ -734,7 +737,6 @@ def _draw_shares(ax: Axes, shares: Mapping[str, float], above: str = "C3") -> Ax
 
 
 def _add_title(ax: Axes, title: str | None) -> Axes:
-    """Set the title, if there is one; returns the axes."""
     if title:
         ax.set_title(title, fontsize=10)
     return ax
@@ -749,21 +751,9 @@ def _label_axes(ax: Axes, x: str, y: str, title: str | None) -> Axes:
 
 
 def _choose_axes(ax: Axes | None) -> Axes:
-    """The given axes, or those of a new figure."""
     if ax is not None:
         return ax
-    new: Axes = _import_pyplot().subplots(layout="constrained")[1]
-    return new
-
-
-def _make_row_of_axes(count: int) -> NDArray[Any]:
-    """Axes (count,) of a new figure, side by side, in two rows if there are many."""
-    width = count if count <= 4 else -(-count // 2)
-    side = 3.4 if width < 4 else 2.7
-    axes = _make_grid_of_axes(-(-count // width), width, (side, side))
-    for ax in axes[count:]:
-        ax.set_axis_off()
-    return np.asarray(axes[:count])
+    return cast("Axes", _import_pyplot().subplots(layout="constrained")[1])
 
 
 def _make_grid_of_axes(height: int, width: int, panel: tuple[float, float]) -> NDArray[Any]:
@@ -776,7 +766,6 @@ def _make_grid_of_axes(height: int, width: int, panel: tuple[float, float]) -> N
 
 
 def _import_pyplot() -> Any:
-    """Import matplotlib's pyplot; an error says how to install it."""
     with explain_missing_package("pictures need matplotlib", "plot"):
         import matplotlib.pyplot as plt
     return plt

@@ -12,18 +12,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Learner:
-    """A learner's class name, module and abilities.
-
-    Its class ``name`` is in ``module`` of ``nearkin.learners``; ``command`` is its name on the
-    command line, if any. ``sparse`` is whether it learns from sparse rows, ``elsewhere`` whether
-    from files, streams and Dask.
-    """
+    """A learner's class name, module and abilities."""
 
     name: str
-    module: str
-    command: str | None = None
-    sparse: bool = False
-    elsewhere: bool = False
+    module: str  # of nearkin.learners
+    command: str | None = None  # its name on the command line
+    sparse: bool = False  # whether it learns from sparse rows
+    elsewhere: bool = False  # and from files, streams and Dask
 
     @property
     def home(self) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import os
+from dataclasses import field
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Annotated, Any, NamedTuple, Self, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,13 +16,14 @@ from scipy.special import digamma
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array, check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from nearkin._types import Floats, Ints
+from nearkin._types import Floats, Ints, Rng
 from nearkin.errors import InputError, InputTypeError, explain_missing_package, raise_input_errors
 from nearkin.learners.base import WholeState, replace_state
 from nearkin.learners.compositions import last_learner, sees_any_rows
+from nearkin.learners.parameters import Count, Seed, with_parameters
 from nearkin.messages import notice
 from nearkin.pairs.closure import number_by_appearance
 from nearkin.pairs.pairs import check_count, find_first
@@ -36,26 +38,8 @@ from nearkin.rows.distances import (
 )
 from nearkin.rows.sparse import is_sparse, to_dense, to_plain, variances
 from nearkin.rows.streams import copy_to_device
-from nearkin.rows.validation import (
-    Ids,
-    add_new_ids,
-    are_distinct,
-    check_ids,
-    refuse_gaps,
-    refuse_non_tables,
-)
 from nearkin.scores.verdicts import check_share
-from nearkin.spaces.neighbors import (
-    SEARCH_MODES,
-    CellIndex,
-    SearchMode,
-    drop_itself,
-    find_nearest,
-    find_nearest_by_cells,
-    find_within,
-    group_within,
-    merge_labels,
-)
+from nearkin.spaces import neighbors
 from nearkin.storage.arrays import StorageError, read_arrays, write_arrays
 from nearkin.storage.files import StrPath, whole_file
 
@@ -155,9 +139,7 @@ def choose_radius(pairs: NearPairs, precision: float | None = None) -> float:
     return float(pairs.radii[good[-1]]) if len(good) else 0.0
 
 
-def find_radius_of_share(
-    Z: Any, distances: Floats, rows: Ints, share: float, rng: np.random.RandomState
-) -> float:
+def find_radius_of_share(Z: Any, distances: Floats, rows: Ints, share: float, rng: Rng) -> float:
     """Distance within which a given share of all pairs of rows lie; 0 if that share is no pair.
 
     From each row's nearest others and their distances, (n, k) each, or from a million random pairs
@@ -243,7 +225,13 @@ def group_by_mean_distance(Z: Any, distances: Floats, rows: Ints, radius: float)
         edges, between, apart = edges[close], between[close], apart[close]
         if not len(edges):
             return number_by_appearance(labels)
-        joined = _mark_mutually_nearest(edges, apart, n)
+        # Edges that are the shortest at both of their ends.
+        rank = np.empty(len(edges), dtype=np.int64)
+        rank[np.lexsort((edges[:, 1], edges[:, 0], apart))] = np.arange(len(edges))
+        first = np.full(n, len(edges))
+        for end in edges.T:
+            np.minimum.at(first, end, rank)
+        joined = (first[edges] == rank[:, None]).all(axis=1)
         a, b = edges[joined].T
         total = size[a] + size[b]
         spread[a] = (size[a] * spread[a] + size[b] * spread[b]) / total
@@ -254,22 +242,27 @@ def group_by_mean_distance(Z: Any, distances: Floats, rows: Ints, radius: float)
         labels, edges = now[labels], now[edges]
 
 
-def _mark_mutually_nearest(edges: Ints, apart: Floats, n: int) -> NDArray[np.bool_]:
-    """Mark edges (e, 2) that are the shortest, by ``apart``, at both of their n ends."""
-    rank = np.empty(len(edges), dtype=np.int64)
-    rank[np.lexsort((edges[:, 1], edges[:, 0], apart))] = np.arange(len(edges))
-    first = np.full(n, len(edges))
-    for end in edges.T:
-        np.minimum.at(first, end, rank)
-    return np.asarray((first[edges] == rank[:, None]).all(axis=1))
+class _Held(WholeState):
+    """What an index holds."""
+
+    _vectors: list[Floats]  # parts, until somebody asks for all
+    _ids: list[validation.Ids]
+    _known: set[Any] | range | None  # ids; None until rows are added
+    _cells: neighbors.CellIndex | None
+    _witnesses: tuple[Any, Floats] | None
+    # What the metric had learned when it saw the witnesses last: a value that no fit changes.
+    _seen_by: Any = None
+    # The vectors, and where they are on the device.
+    _there: tuple[Any, Any] | None = None
 
 
-class NeighborIndex(WholeState, BaseEstimator):
+@with_parameters
+class NeighborIndex(_Held, BaseEstimator):
     """Nearest neighbours in a learned metric.
 
     It keeps the embeddings of rows, with an id for each, and finds those nearest to new rows, those
-    within a radius, and groups of rows that are the same thing. Distances are the metric's own; of
-    rows equally far, the one added first is first.
+    within a radius, and groups of rows that are the same thing. Of rows equally far, the one added
+    first is first.
 
     Parameters
     ----------
@@ -299,11 +292,10 @@ class NeighborIndex(WholeState, BaseEstimator):
 
     Notes
     -----
-    Memory: the embeddings, and the ids; with the approximate search, a byte more for each number
-    and 12 for each row. Queries take O(n) time each, or O(√n) with the approximate search, whose
-    cells are made at the next query. Later rows are put into them once they are more than a
-    sixteenth of those that are there, and are all compared with till then; cells are made anew when
-    there are twice as many rows.
+    Memory: the embeddings and ids; with the approximate search, a byte more for each number and 12
+    for each row. Queries take O(n) time each, or O(√n) with the approximate search, whose cells are
+    made at the next query. Later rows are put into them once they are a sixteenth of those there,
+    and are all compared with till then; cells are made anew for twice as many rows.
 
     Examples
     --------
@@ -344,41 +336,12 @@ class NeighborIndex(WholeState, BaseEstimator):
     (100, (100, 5))
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "metric": [None, object],
-        "search": [StrOptions(set(SEARCH_MODES))],
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "target_recall": [Interval(Real, 0, 1, closed="right")],
-        "random_state": ["random_state"],
-        "device": [None, str],
-    }
-
-    _vectors: list[Floats]  # parts, until somebody asks for all
-    _ids: list[Ids]
-    _known: set[Any] | range | None  # ids; None until rows are added
-    _cells: CellIndex | None
-    _witnesses: tuple[Any, Floats] | None
-    # What the metric had learned when it saw the witnesses last: a value that no fit changes.
-    _seen_by: Any = None
-    # The vectors, and where they are on the device.
-    _there: tuple[Any, Any] | None = None
-
-    def __init__(
-        self,
-        metric: Any = None,
-        *,
-        search: SearchMode = "auto",
-        n_neighbors: int = 10,
-        target_recall: float = 0.98,
-        random_state: Any = None,
-        device: str | None = None,
-    ) -> None:
-        self.metric = metric
-        self.search = search
-        self.n_neighbors = n_neighbors
-        self.target_recall = target_recall
-        self.random_state = random_state
-        self.device = device
+    metric: Annotated[Any, object] = field(default=None, kw_only=False)
+    search: neighbors.SearchMode = "auto"
+    n_neighbors: Count = 10
+    target_recall: Annotated[float, Interval(Real, 0, 1, closed="right")] = 0.98
+    random_state: Seed = None
+    device: Annotated[str, str] | None = None
 
     @replace_state
     def fit(self, X: Any, y: Any = None, *, ids: Any = None) -> Self:
@@ -397,8 +360,8 @@ class NeighborIndex(WholeState, BaseEstimator):
         """
         self._validate_params()
         vectors = self._embed_own(X)
-        own = check_ids(ids, vectors.shape[0], 0, None)
-        self._hold(vectors, own, add_new_ids(range(0), own, numbered=ids is None))
+        own = validation.check_ids(ids, vectors.shape[0], 0, None)
+        self._hold(vectors, own, validation.add_new_ids(range(0), own, numbered=ids is None))
         self._witnesses = self._choose_witnesses(X)
         return self
 
@@ -421,10 +384,10 @@ class NeighborIndex(WholeState, BaseEstimator):
         self._check_metric()
         vectors = self._embed_own(X)
         self._check_columns(vectors, "X")
-        new = check_ids(ids, vectors.shape[0], len(self), self._ids[0])
+        new = validation.check_ids(ids, vectors.shape[0], len(self), self._ids[0])
         if self._known is None:
             self._known = set(self.ids.tolist())
-        self._known = add_new_ids(self._known, new, numbered=ids is None)
+        self._known = validation.add_new_ids(self._known, new, numbered=ids is None)
         self._vectors.append(self._convert(vectors))
         self._ids.append(new)
         if self._witnesses is None:
@@ -436,11 +399,14 @@ class NeighborIndex(WholeState, BaseEstimator):
         """Embeddings of all rows, of shape (n, q), sparse if they are; not to be written to."""
         self._check_not_empty()
         if len(self._vectors) > 1:
-            self._vectors = [_set_read_only(_stack(self._vectors))]
+            parts: Any = self._vectors
+            sparse = is_sparse(parts[0])
+            joined = sp.vstack(parts, format="csr") if sparse else np.concatenate(parts)
+            self._vectors = [_set_read_only(joined)]
         return self._vectors[0]
 
     @property
-    def ids(self) -> Ids:
+    def ids(self) -> validation.Ids:
         """Ids of all rows; not to be written to."""
         self._check_not_empty()
         if len(self._ids) > 1:
@@ -461,7 +427,7 @@ class NeighborIndex(WholeState, BaseEstimator):
     def __getstate__(self) -> dict[str, Any]:
         return super().__getstate__() | {"_there": None}  # devices differ from machine to machine
 
-    def query(self, X_new: Any, n_neighbors: int | None = None) -> tuple[Floats, Ids]:
+    def query(self, X_new: Any, n_neighbors: int | None = None) -> tuple[Floats, validation.Ids]:
         """Find the nearest rows of the index for each new row.
 
         Parameters
@@ -488,7 +454,7 @@ class NeighborIndex(WholeState, BaseEstimator):
 
     def query_radius(
         self, X_new: Any, radius: float | None = None
-    ) -> tuple[list[Floats], list[Ids]]:
+    ) -> tuple[list[Floats], list[validation.Ids]]:
         """Find all rows of the index near each new row. Always exact.
 
         Parameters
@@ -506,7 +472,7 @@ class NeighborIndex(WholeState, BaseEstimator):
         """
         self._check_ready()
         Q, radius = self._embed_queries(X_new), self._check_radius(radius)
-        distances, rows = find_within(self.vectors, Q, radius)
+        distances, rows = neighbors.find_within(self.vectors, Q, radius)
         ids = self.ids
         return distances, [ids[near] for near in rows]
 
@@ -533,7 +499,7 @@ class NeighborIndex(WholeState, BaseEstimator):
         rng = check_random_state(self.random_state)
         n_sample = min(check_count(n_sample, "n_sample", least=1), len(Z))
         Q = Z[rng.permutation(len(Z))[:n_sample]]
-        found, true = self._find_nearest(Q, k)[0], find_nearest(Z, Q, k)[0]
+        found, true = self._find_nearest(Q, k)[0], neighbors.find_nearest(Z, Q, k)[0]
         # The first is the row itself, or another in the same place.
         return float(np.mean(found[:, 1:] <= true[:, -1:]))
 
@@ -543,7 +509,7 @@ class NeighborIndex(WholeState, BaseEstimator):
         *,
         precision: float | None = None,
         prevalence: float | None = None,
-    ) -> list[Ids]:
+    ) -> list[validation.Ids]:
         """Find the groups of rows that are the same thing.
 
         Parameters
@@ -603,7 +569,14 @@ class NeighborIndex(WholeState, BaseEstimator):
         Z, chained = self.vectors, radius is not None
         if chained:
             radius = self._check_radius(radius)
-            labels = self._chain_groups(radius)
+            if not self._is_approximate():
+                labels = neighbors.group_within(Z, radius)
+            else:
+                distances, rows = self._find_nearest(Z, min(len(Z), self.n_neighbors + 1))
+                near = distances <= radius
+                edges = np.column_stack([np.nonzero(near)[0], rows[near]])
+                merged = neighbors.merge_labels(np.arange(len(Z)), edges)
+                labels = number_by_appearance(merged)
         else:
             distances, rows = self._find_nearest_others()
             radius = self._find_radius(distances, rows, precision, prevalence)
@@ -675,7 +648,17 @@ class NeighborIndex(WholeState, BaseEstimator):
         -------
         NeighborIndex
         """
-        vectors, ids, settings = read_index(path)
+        arrays, settings = read_arrays(path, KIND, VERSION)
+        vectors = arrays.get("vectors", np.empty(0))
+        if vectors.ndim != 2 or 0 in vectors.shape or vectors.dtype not in _DTYPES:
+            raise _index_error(path, "it holds no matrix of float32 or float64 vectors")
+        if not np.isfinite(vectors).all():
+            raise _index_error(path, "its vectors are not all finite")
+        ids = _unpack_ids(arrays)
+        if ids is None or ids.shape != (len(vectors),):
+            raise _index_error(path, f"it does not hold one id for each of {len(vectors)} vectors")
+        if not isinstance(settings, dict):
+            raise _index_error(path, "it holds no settings")
         names = ("search", "n_neighbors", "target_recall", "random_state")
         try:
             index = cls(metric, **{name: settings[name] for name in names})
@@ -684,15 +667,28 @@ class NeighborIndex(WholeState, BaseEstimator):
                 None if settings[name] is None else float(settings[name])
                 for name in ("threshold", "same_distance")
             )
-            refuse_gaps(vectors, vectors, "vectors")
-            if not are_distinct(ids):
-                add_new_ids(range(0), ids, numbered=False)  # which says where
+            validation.refuse_gaps(vectors, vectors, "vectors")
+            if not validation.are_distinct(ids):
+                validation.add_new_ids(range(0), ids, numbered=False)  # which says where
             index._hold(vectors, ids, None)
         except (KeyError, TypeError, ValueError) as error:
             raise _index_error(path, repr(error)) from error
         if metric is not None:
             check_fitted(metric)
-            _check_same_metric(last_learner(metric), vectors.shape[1], threshold)
+            learner, n_columns = last_learner(metric), vectors.shape[1]
+            given = getattr(learner, "n_components_", n_columns)
+            if given != n_columns:
+                raise InputError(
+                    f"metric gives vectors with {given} columns, but those stored have "
+                    f"{n_columns}: it is not the metric that the index was made with."
+                )
+            given = getattr(learner, "threshold_", None)
+            if threshold is not None and given is not None and float(given) != threshold:
+                raise InputError(
+                    f"metric has threshold_ {given}, but {threshold} is stored: it is not the "
+                    "metric that the index was made with, or was fitted or calibrated again. Make "
+                    "a new index."
+                )
         index._stored_threshold, index._stored_same_distance = threshold, same_distance
         return index
 
@@ -713,14 +709,20 @@ class NeighborIndex(WholeState, BaseEstimator):
         suffix = Path(path).suffix
         if suffix not in (".npy", ".parquet"):
             raise InputError(f"path must end in .npy or .parquet, got {os.fspath(path)!r}.")
+        vectors, ids = self.vectors, self.ids
+        if suffix == ".npy":
+            with whole_file(path) as unfinished, open(unfinished, "wb") as file:
+                np.save(file, vectors, allow_pickle=False)
+            return
+        with explain_missing_package("export to .parquet needs pyarrow", "parquet"):
+            import pyarrow as pa
+            import pyarrow.parquet as pq
+        lists = pa.FixedSizeListArray.from_arrays(pa.array(vectors.ravel()), vectors.shape[1])
+        kind = pa.int64() if ids.dtype.kind == "i" else pa.string()
         with whole_file(path) as unfinished:
-            if suffix == ".parquet":
-                _write_parquet(unfinished, self.vectors, self.ids)
-            else:
-                with open(unfinished, "wb") as file:
-                    np.save(file, self.vectors, allow_pickle=False)
+            pq.write_table(pa.table({"id": pa.array(ids, kind), "vector": lists}), unfinished)
 
-    def _hold(self, vectors: Floats, ids: Ids, known: set[Any] | range | None) -> None:
+    def _hold(self, vectors: Floats, ids: validation.Ids, known: set[Any] | range | None) -> None:
         """Set vectors and ids; ``known`` are the ids as a set, or a range of row numbers."""
         self._vectors, self._ids = [_set_read_only(vectors)], [_set_read_only(ids)]
         self._known = known
@@ -733,7 +735,7 @@ class NeighborIndex(WholeState, BaseEstimator):
         if metric is None and _is_plain_array(X):
             return Z
         if metric is None or not sees_any_rows(metric):
-            refuse_non_tables(X, name)
+            validation.refuse_non_tables(X, name)
         with raise_input_errors():
             n_rows = _num_samples(X)
         if n_rows == 0:
@@ -776,18 +778,14 @@ class NeighborIndex(WholeState, BaseEstimator):
         return Z.copy() if shared else Z
 
     def _embed_queries(self, X_new: Any) -> Floats:
-        """Embed queries in the type and layout of the index's own vectors."""
         Q = self._embed(X_new, "X_new")
         self._check_columns(Q, "X_new")
-        found: Floats = self._convert(Q).astype(self.vectors.dtype, copy=False)
-        return found
+        return cast("Floats", self._convert(Q).astype(self.vectors.dtype, copy=False))
 
     def _convert(self, Z: Any) -> Any:
-        """Vectors converted to sparse or dense, whichever the index holds."""
         return sp.csr_array(Z) if is_sparse(self._vectors[0]) else to_dense(Z)
 
     def _check_columns(self, Z: Floats, name: str) -> None:
-        """Raise unless rows have as many columns as the vectors of the index."""
         q = self._vectors[0].shape[1]
         if Z.shape[1] == q:
             return
@@ -836,7 +834,6 @@ class NeighborIndex(WholeState, BaseEstimator):
         return None if value is None else float(value)
 
     def _check_not_empty(self) -> None:
-        """Raise unless there are rows."""
         if not len(self):
             raise NotFittedError("this NeighborIndex holds no rows yet: call fit(X) or add(X).")
 
@@ -846,7 +843,6 @@ class NeighborIndex(WholeState, BaseEstimator):
         self._check_metric()
 
     def _refuse_sparse(self, what: str) -> None:
-        """Raise if vectors are sparse, which files cannot hold."""
         if is_sparse(self._vectors[0]):
             raise InputError(
                 f"{what} writes dense vectors, but those of this index are sparse: give it a "
@@ -879,33 +875,26 @@ class NeighborIndex(WholeState, BaseEstimator):
         """Distances and row numbers, (m, k) each, of the rows nearest to queries."""
         Z = self.vectors
         if self.device is not None:
-            return self._find_nearest_on_device(Q, k)
+            if is_sparse(Z):
+                raise InputError(
+                    f"device={self.device!r} needs dense vectors, but these rows are sparse: leave "
+                    "device out, or use a metric with few columns."
+                )
+            if self._there is None or self._there[0] is not Z:
+                self._there = Z, copy_to_device(Z, self.device)
+            queries, there = copy_to_device(Q, self.device), self._there[1]
+            squared, rows = device_math.find_nearest_rows(queries, there, k)
+            return np.sqrt(backends.to_numpy(squared)).astype(Z.dtype), backends.to_numpy(rows)
         if not self._is_approximate():
-            return find_nearest(Z, Q, k)
+            return neighbors.find_nearest(Z, Q, k)
         cells = self._cells
         if cells is None or len(Z) > (1 + _LATER_ROWS) * cells.n_rows:
             rng = check_random_state(self.random_state)
-            self._cells = cells = CellIndex(Z, self.target_recall, rng, earlier=cells)
+            self._cells = cells = neighbors.CellIndex(Z, self.target_recall, rng, earlier=cells)
         cells.Z = Z[: cells.n_rows]  # where they are now: once is enough
-        return find_nearest_by_cells(cells, Z, Q, k)
-
-    def _find_nearest_on_device(self, Q: Floats, k: int) -> tuple[Floats, Ints]:
-        """Distances and row numbers of the nearest rows, found on the device."""
-        Z = self.vectors
-        if is_sparse(Z):
-            raise InputError(
-                f"device={self.device!r} needs dense vectors, but these rows are sparse: leave "
-                "device out, or use a metric with few columns."
-            )
-        if self._there is None or self._there[0] is not Z:
-            self._there = Z, copy_to_device(Z, str(self.device))
-        squared, rows = device_math.find_nearest_rows(
-            copy_to_device(Q, str(self.device)), self._there[1], k
-        )
-        return np.sqrt(backends.to_numpy(squared)).astype(Z.dtype), backends.to_numpy(rows)
+        return neighbors.find_nearest_by_cells(cells, Z, Q, k)
 
     def _is_approximate(self) -> bool:
-        """Whether queries search near cells only."""
         if self.device is not None:
             return False
         if self.search == "auto":
@@ -917,7 +906,7 @@ class NeighborIndex(WholeState, BaseEstimator):
         k = min(_MOST_NEIGHBORS, len(self) - 1)
         if k == 0:
             return np.empty((1, 0), dtype=self.vectors.dtype), np.empty((1, 0), dtype=np.int64)
-        return drop_itself(*self._find_nearest(self.vectors, k + 1))
+        return neighbors.drop_itself(*self._find_nearest(self.vectors, k + 1))
 
     def _find_radius(
         self, distances: Floats, rows: Ints, precision: float | None, prevalence: float | None
@@ -939,15 +928,6 @@ class NeighborIndex(WholeState, BaseEstimator):
             )
         return self._check_radius(None)
 
-    def _chain_groups(self, radius: float) -> Ints:
-        """Group (n,) of each row: steps within the radius connect the rows of a group."""
-        if not self._is_approximate():
-            return group_within(self.vectors, radius)
-        distances, rows = self._find_nearest(self.vectors, min(len(self), self.n_neighbors + 1))
-        near = distances <= radius
-        edges = np.column_stack([np.nonzero(near)[0], rows[near]])
-        return number_by_appearance(merge_labels(np.arange(len(self)), edges))
-
 
 def check_fitted(metric: Any) -> None:
     """Raise unless the metric is a fitted transformer."""
@@ -963,22 +943,6 @@ def check_fitted(metric: Any) -> None:
     )
 
 
-def _check_same_metric(metric: Any, n_columns: int, threshold: float | None) -> None:
-    """Raise if the metric cannot be the one that stored vectors were made with."""
-    given = getattr(metric, "n_components_", n_columns)
-    if given != n_columns:
-        raise InputError(
-            f"metric gives vectors with {given} columns, but those stored have {n_columns}: it is "
-            "not the metric that the index was made with."
-        )
-    given = getattr(metric, "threshold_", None)
-    if threshold is not None and given is not None and float(given) != threshold:
-        raise InputError(
-            f"metric has threshold_ {given}, but {threshold} is stored: it is not the metric that "
-            "the index was made with, or was fitted or calibrated again. Make a new index."
-        )
-
-
 def _is_plain_array(X: Any) -> bool:
     """Whether X is a small C-contiguous float array without NaN, infinity or huge numbers."""
     if type(X) is not np.ndarray or X.ndim != 2 or not 0 < X.size <= _FEW_NUMBERS:
@@ -989,11 +953,6 @@ def _is_plain_array(X: Any) -> bool:
     return bool(X.max() <= most and X.min() >= -most)
 
 
-def _stack(parts: list[Any]) -> Any:
-    """Concatenate arrays, or sparse matrices, of vectors."""
-    return sp.vstack(parts, format="csr") if is_sparse(parts[0]) else np.concatenate(parts)
-
-
 def _set_read_only(array: Any) -> Any:
     """Make an array, or all arrays of a sparse matrix, read-only; returns it."""
     for part in (array.data, array.indices, array.indptr) if is_sparse(array) else (array,):
@@ -1001,24 +960,7 @@ def _set_read_only(array: Any) -> Any:
     return array
 
 
-def read_index(path: StrPath) -> tuple[NDArray[Any], NDArray[Any], dict[str, Any]]:
-    """Vectors (n, q), ids (n,) and settings from an index file; a StorageError if it is damaged."""
-    arrays, settings = read_arrays(path, KIND, VERSION)
-    vectors = arrays.get("vectors", np.empty(0))
-    if vectors.ndim != 2 or 0 in vectors.shape or vectors.dtype not in _DTYPES:
-        raise _index_error(path, "it holds no matrix of float32 or float64 vectors")
-    if not np.isfinite(vectors).all():
-        raise _index_error(path, "its vectors are not all finite")
-    ids = _unpack_ids(arrays)
-    if ids is None or ids.shape != (len(vectors),):
-        raise _index_error(path, f"it does not hold one id for each of {len(vectors)} vectors")
-    if not isinstance(settings, dict):
-        raise _index_error(path, "it holds no settings")
-    return vectors, ids, settings
-
-
 def _index_error(path: StrPath, reason: str) -> StorageError:
-    """The error for a file that holds no valid index."""
     return StorageError(f"{os.fspath(path)} was not loaded: {reason}.")
 
 
@@ -1053,13 +995,3 @@ def _unpack_ids(arrays: dict[str, NDArray[Any]]) -> NDArray[Any] | None:
     except UnicodeDecodeError:
         return None
     return ids
-
-
-def _write_parquet(path: Path, vectors: NDArray[Any], ids: NDArray[Any]) -> None:
-    """Write vectors and ids as columns of a Parquet file."""
-    with explain_missing_package("export to .parquet needs pyarrow", "parquet"):
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    lists = pa.FixedSizeListArray.from_arrays(pa.array(vectors.ravel()), vectors.shape[1])
-    kind = pa.int64() if ids.dtype.kind == "i" else pa.string()
-    pq.write_table(pa.table({"id": pa.array(ids, kind), "vector": lists}), path)

@@ -41,6 +41,7 @@ from nearkin.tasks.energy_classifier import EnergyClassifier
 _MANY, _MANY_LANDMARKS, _FEW = 20_000, 256, 300
 _COLUMNS, _GROUPS = 6, 40
 _TYPES = (np.float32, np.float64)
+_KERNELS = ("linear", "poly", "cosine", "laplacian")
 
 Job = Callable[[], Any]
 
@@ -81,8 +82,10 @@ def jobs() -> list[Job]:
     found: list[Job] = []
     for dtype in _TYPES:
         found += [
-            partial(_fit_many_rows, dtype),
-            partial(_fit_kernels, dtype),
+            # Landmarks of many rows are found by pivots.
+            partial(_fit_kernel, _MANY, dtype, n_landmarks=_MANY_LANDMARKS),
+            *(partial(_fit_kernel, _FEW, dtype, n_landmarks=60, kernel=one) for one in _KERNELS),
+            partial(_fit_kernel, _FEW, dtype, n_landmarks=60, extension="nystroem"),
             partial(_fit_streams, dtype),
             partial(_search_neighbors, dtype),
             *(partial(_fit_learner, one.name, dtype) for one in LEARNERS if one.command),
@@ -102,29 +105,16 @@ def _make_rows(n: int, dtype: DTypeLike) -> tuple[Floats, Ints]:
 
 
 def _make_pairs(group: Ints) -> Pairs:
-    """Pairs of rows of the same and of different groups."""
     return Pairs.from_labels(group, n_pairs=60, random_state=0)
 
 
-def _fit_many_rows(dtype: DTypeLike) -> None:
-    """Fit a kernel to many rows, with landmarks found by pivots."""
-    X, group = _make_rows(_MANY, dtype)
-    learner = KernelBeta(n_landmarks=_MANY_LANDMARKS, random_state=0)
-    learner.fit(X, pairs=_make_pairs(group)).transform(X)
-
-
-def _fit_kernels(dtype: DTypeLike) -> None:
-    """Fit all kernels, and the Nyström extension."""
-    X, group = _make_rows(_FEW, dtype)
-    for kernel in ("linear", "poly", "cosine", "laplacian"):
-        learner = KernelBeta(n_landmarks=60, kernel=kernel, random_state=0)
-        learner.fit(X, pairs=_make_pairs(group)).transform(X)
-    learner = KernelBeta(n_landmarks=60, extension="nystroem", random_state=0)
+def _fit_kernel(n_rows: int, dtype: DTypeLike, **parameters: Any) -> None:
+    X, group = _make_rows(n_rows, dtype)
+    learner = KernelBeta(random_state=0, **parameters)
     learner.fit(X, pairs=_make_pairs(group)).transform(X)
 
 
 def _fit_streams(dtype: DTypeLike) -> None:
-    """Fit to rows read from files."""
     X, group = _make_rows(_FEW, dtype)
     rows: Any = open_rows(X)
     with TemporaryDirectory(prefix="nearkin") as folder:
@@ -138,13 +128,11 @@ def _fit_streams(dtype: DTypeLike) -> None:
 
 
 def _search_neighbors(dtype: DTypeLike) -> None:
-    """Search for neighbours approximately."""
     X, _ = _make_rows(10 * _FEW, dtype)
     NeighborIndex(search="approximate", random_state=0).add(X).query(X[:_FEW])
 
 
 def _fit_learner(name: str, dtype: DTypeLike) -> None:
-    """Fit a learner to labels."""
     X, group = _make_rows(_FEW, dtype)
     learner = getattr(nearkin, name)()
     if "random_state" in learner.get_params():
@@ -153,7 +141,6 @@ def _fit_learner(name: str, dtype: DTypeLike) -> None:
 
 
 def _fit_triplets() -> None:
-    """Fit learners to triplets."""
     X, group = _make_rows(_FEW, np.float64)
     first, second = np.flatnonzero(group == 0)[:2]
     other = np.flatnonzero(group != 0)[:60]
@@ -163,7 +150,6 @@ def _fit_triplets() -> None:
 
 
 def _fit_graphs() -> None:
-    """Build neighbour graphs, exact and approximate, and spread pairs along them."""
     # One piece, with more rows than have all their eigenvectors found.
     X, group = np.random.RandomState(0).normal(size=(10 * _FEW, 2)), np.arange(10 * _FEW) % 2
     for search in ("exact", "approximate"):
@@ -172,14 +158,12 @@ def _fit_graphs() -> None:
 
 
 def _fit_clusters() -> None:
-    """Fit a clustering and a classifier."""
     X, group = _make_rows(_FEW, np.float64)
     MPCKMeans(_GROUPS, n_init=1, random_state=0).fit(X, pairs=_make_pairs(group))
     EnergyClassifier().fit(X, group).predict(X)
 
 
 def _match_records() -> None:
-    """Fit a record matcher."""
     from nearkin.records.matcher import RecordMatcher
 
     table, person = make_records(_FEW, random_state=0)

@@ -2,7 +2,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nearkin.records.decisions import group_records, number_in_order
+from nearkin.pairs.closure import number_by_appearance
+from nearkin.records.decisions import group_records
 
 NONE = np.empty((0, 2), dtype=int)
 
@@ -44,7 +45,7 @@ def joined_one_by_one(n, edges, must=(), cannot=()):
             labels = np.empty(n, dtype=int)
             for number, group in enumerate(groups):
                 labels[list(group)] = number
-            return number_in_order(labels)
+            return number_by_appearance(labels)
         _, x, y = best
         groups[y] |= groups.pop(x)
 
@@ -88,7 +89,7 @@ def test_another_order_of_records_gives_the_same_groups(edges, order):
     order = np.array(order)
     found = group_records(8, pairs, odds, NONE, NONE)
     turned = group_records(8, np.sort(order[pairs], axis=1), odds, NONE, NONE)
-    assert number_in_order(turned[order]).tolist() == found.tolist()
+    assert number_by_appearance(turned[order]).tolist() == found.tolist()
 
 
 def test_a_chain_of_weak_links_is_no_group():

@@ -8,14 +8,13 @@ from functools import cached_property, wraps
 from typing import Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context, clone
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import InvalidParameterError
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
-from nearkin._types import Floats
+from nearkin._types import Floats, Integers, Mask, Rng
 from nearkin._version import __version__
 from nearkin.errors import InputError, InputTypeError, NearkinError, few
 from nearkin.learners.explain import (
@@ -34,14 +33,6 @@ from nearkin.rows.distances import linked_distances, rowwise_distances
 from nearkin.rows.parallel import one_blas_thread
 from nearkin.rows.scaling import scale_rows
 from nearkin.rows.sparse import is_sparse, to_dense, to_plain
-from nearkin.rows.validation import (
-    count_rows,
-    find_word_columns,
-    matrix_of_rows,
-    refuse_non_tables,
-    row_by_row,
-    to_frame,
-)
 from nearkin.scores import score_order
 from nearkin.scores.quality import Quality, compare_neighbors, estimate_quality
 from nearkin.scores.verdicts import (
@@ -59,23 +50,9 @@ from nearkin.scores.verdicts import (
 )
 from nearkin.spaces.maps import MAP, Map, compose_after_scaling
 from nearkin.storage import models as model_file
+from nearkin.storage import schema
 from nearkin.storage.arrays import StorageError
 from nearkin.storage.files import StrPath
-from nearkin.storage.schema import (
-    Spec,
-    a,
-    dict_of,
-    floats,
-    maybe,
-    positive_floats,
-    real,
-    share,
-    size,
-    stored,
-    text,
-    whole,
-    words,
-)
 
 # Random pairs of rows that a prevalence is estimated from. Not tuned.
 _RANDOM_PAIRS = 2000
@@ -117,14 +94,10 @@ def update_state(partial_fit: _Method) -> _Method:
 
 
 def _run_on_copy(method: _Method, *, anew: bool) -> _Method:
-    """Wrap a method to run on a copy, whose state the estimator takes over if there is no error.
-
-    With ``anew`` the copy lacks all that an earlier ``fit`` has set.
-    """
+    """Wrap a method to run on a copy, with ``anew`` of the parameters alone."""
 
     @wraps(method)
     def run(self: Any, *args: Any, **options: Any) -> Any:
-        """Call the method on a copy, then take over its state."""
         attempt = object.__new__(type(self))
         attempt.__dict__.update(
             (name, value)
@@ -177,6 +150,14 @@ class WholeState:
         super().__setstate__(state)  # type: ignore[misc]
 
 
+class _Verdict(cached_property[Any]):
+    """An attribute that ``fit`` finds, or else is found when it is first asked for."""
+
+    def __init__(self, doc: str) -> None:
+        super().__init__(lambda metric: metric._get_verdict(self.attrname))
+        self.__doc__ = doc
+
+
 class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     """Transform, distances, verdicts, scores, explanations and files of a learner.
 
@@ -184,13 +165,6 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
     distance between their images under ``transform``. A learner has ``_learn_from(X, evidence,
     rng)``, which sets its attributes and ends with :meth:`_keep`; one that takes rows that others
     do not has a ``_check_rows`` of its own.
-
-    Attributes
-    ----------
-    map_, n_components_, learned_from_
-        What was learned (:mod:`nearkin.maps`), and counts of rows, links, labels and classes.
-    table_ : TableEncoder
-        Where X was a data frame with words: makes the numbers that ``n_features_in_`` counts.
     """
 
     # scikit-learn's metadata routing, where it is on, hands on the pairs without being asked to.
@@ -208,35 +182,16 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
     _takes_triplets: ClassVar[bool] = False
     _takes_graded: ClassVar[bool] = False
     _takes_answers: ClassVar[bool] = False
-    map_: Map
+    map_: Map  # what was learned
     n_components_: int
-    n_features_in_: int
+    n_features_in_: int  # of a data frame with words, the numbers that ``table_`` makes of it
     random_state: Any
 
-    @cached_property
-    def threshold_(self) -> float:
-        """Distance that best tells same from different, if both are equally frequent."""
-        return cast("float", self._get_verdict("threshold_"))
-
-    @cached_property
-    def sharpness_(self) -> float | None:
-        """Steepness of the curve of :meth:`chance_same` below the threshold, None if unknown."""
-        return self._get_verdict("sharpness_")
-
-    @cached_property
-    def far_sharpness_(self) -> float | None:
-        """Steepness of the curve of :meth:`chance_same` above the threshold, None if unknown."""
-        return self._get_verdict("far_sharpness_")
-
-    @cached_property
-    def prevalence_(self) -> float | None:
-        """Share of pairs that :meth:`same` assumes to be the same: ½ after ``fit``."""
-        return self._get_verdict("prevalence_")
-
-    @cached_property
-    def same_distance_(self) -> float | None:
-        """Median distance of the pairs known to be the same; None if there are none."""
-        return self._get_verdict("same_distance_")
+    threshold_ = _Verdict("Distance that best tells same from different, equally frequent ones.")
+    sharpness_ = _Verdict("Steepness of :meth:`chance_same` below the threshold, None if unknown.")
+    far_sharpness_ = _Verdict("Steepness of :meth:`chance_same` above it, None if unknown.")
+    prevalence_ = _Verdict("Share of pairs that :meth:`same` takes to be the same: ½ after fit.")
+    same_distance_ = _Verdict("Median distance of pairs known to be the same; None without any.")
 
     @replace_state
     @_fit_context(prefer_skip_nested_validation=True)
@@ -269,7 +224,7 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         self._learn_from(X, evidence, check_random_state(self.random_state))
         return self
 
-    def _learn_from(self, X: Any, evidence: Evidence, rng: np.random.RandomState) -> None:
+    def _learn_from(self, X: Any, evidence: Evidence, rng: Rng) -> None:
         """Set the fitted attributes from checked and scaled rows, and end with :meth:`_keep`."""
 
     def transform(self, X: Any) -> Floats:
@@ -302,18 +257,16 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         check_is_fitted(self)
         X = self._check_rows(X)
         if not backends.is_remote(X):
-            found: Floats = self.map_.apply(X)
-            return found
+            return cast("Floats", self.map_.apply(X))
         wanted = _get_output_config("transform", self)["dense"]
         if wanted != "default":
             raise InputTypeError(
                 f"transform of rows that are read block by block gives such rows, not data "
                 f"frames of {wanted}: use set_output(transform='default')."
             )
-        mapped: Floats = X.mapped(self.map_.apply, list(self.get_feature_names_out()))
-        return mapped
+        return cast("Floats", X.mapped(self.map_.apply, list(self.get_feature_names_out())))
 
-    @matrix_of_rows
+    @validation.matrix_of_rows
     def distance(self, X_a: Any, X_b: Any = None) -> Floats:
         """Learned distance between every row of one set and every row of another.
 
@@ -343,7 +296,7 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         Z_a, Z_b = self._embed_both(X_a, X_b)
         return _cast_to_common_type(device_math.exact_distances(Z_a, Z_b), Z_a, Z_b)
 
-    @row_by_row
+    @validation.row_by_row
     def pair_distance(self, X_a: Any, X_b: Any) -> Floats:
         """Learned distance between two sets row by row.
 
@@ -373,7 +326,7 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
             )
         return _cast_to_common_type(rowwise_distances(Z_a, Z_b), Z_a, Z_b)
 
-    @matrix_of_rows
+    @validation.matrix_of_rows
     def kernel_matrix(self, X_a: Any, X_b: Any = None) -> Floats:
         """Learned kernel, the inner products of the embeddings.
 
@@ -396,8 +349,7 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         """
         Z_a, Z_b = self._embed_both(X_a, X_b)
         product: Any = Z_a @ Z_b.T
-        found: Floats = product.toarray() if is_sparse(product) else product
-        return found
+        return cast("Floats", product.toarray() if is_sparse(product) else product)
 
     def score(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> float:
         """Area under the ROC curve of telling same from different by the learned distance.
@@ -424,8 +376,6 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         >>> metric = nk.KernelBeta(random_state=0).fit(X[:200], y[:200])
         >>> metric.score(X[200:], y[200:]) > 0.95
         True
-        >>> metric.score(X, pairs=nk.Pairs.from_labels(y, 50, random_state=0)) > 0.95
-        True
         """
         check_roles(y, pairs, triplets=True)
         if y is None and pairs is None:
@@ -436,19 +386,18 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
                 "sklearn.set_config(enable_metadata_routing=True)."
             )
         if not self._sees_any_rows:
-            refuse_non_tables(X)
+            validation.refuse_non_tables(X)
         if y is None and pairs is not None and len(pairs):
-            pairs.check_rows(count_rows(X))
+            pairs.check_rows(validation.count_rows(X))
             rows = pairs.points
             pairs = pairs.restrict(rows)
             return score_order(self._embed_rows(X, rows), pairs=pairs)
         return score_order(self._embed(X), y, pairs=pairs)
 
-    def same(self, X_a: Any, X_b: Any) -> NDArray[np.bool_]:
-        """Whether two rows are the same kind of thing, row by row.
+    def same(self, X_a: Any, X_b: Any) -> Mask:
+        """Whether :meth:`chance_same` is ½ or more, row by row.
 
-        It is where :meth:`chance_same` is ½ or more: after ``fit``, where the learned distance is
-        at most ``threshold_``.
+        After ``fit`` it is where the learned distance is at most ``threshold_``.
 
         Parameters
         ----------
@@ -469,8 +418,7 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         >>> metric.same(X[[0, 0]], X[[1, -1]])
         array([ True, False])
         """
-        found: NDArray[np.bool_] = self.pair_distance(X_a, X_b) <= read_verdicts(self).radius
-        return found
+        return self.pair_distance(X_a, X_b) <= read_verdicts(self).radius
 
     def chance_same(self, X_a: Any, X_b: Any, prevalence: Prevalence = None) -> Floats:
         """Probability that two rows are the same kind of thing, row by row.
@@ -490,10 +438,9 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
 
         Notes
         -----
-        A logistic curve through the pairs that the metric was learned from, or that labels imply,
-        with a sharpness of its own on either side of ``threshold_``. It is too sure where these
-        were few: :meth:`calibrate` takes others. (``MetricLearner`` holds pairs out, and is as sure
-        as these bear out.)
+        A logistic curve through the pairs that the metric was learned from, with a sharpness of its
+        own on either side of ``threshold_``. It is too sure where these were few: :meth:`calibrate`
+        takes others. (``MetricLearner`` is as sure as pairs that it holds out bear out.)
 
         Examples
         --------
@@ -502,14 +449,10 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         >>> metric = nearkin.KernelBeta(random_state=0).fit(X[:100], y[:100])
         >>> bool(metric.chance_same(X[:1], X[:1]) > 0.9)
         True
-        >>> metric = metric.calibrate(X[100:], y[100:])  # by other rows, and as frequent as there
-        >>> round(metric.prevalence_, 2)
-        0.5
         """
         verdicts, distances = read_verdicts(self), self.pair_distance(X_a, X_b)
         share = _choose_prevalence(prevalence, verdicts, lambda: backends.to_numpy(distances))
-        found: Floats = verdicts.chance(distances, share)
-        return found
+        return cast("Floats", verdicts.chance(distances, share))
 
     def calibrate(
         self, X: Any, y: Any = None, *, pairs: Pairs | None = None, prevalence: Prevalence = None
@@ -619,9 +562,9 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         Returns
         -------
         Quality
-            Pair AUC, and precision, recall and F1 of :meth:`same`. Intervals account for pairs that
-            share rows. Of rows in memory also how many of the ten nearest are of the same class, if
-            there are labels, and nearest by the Euclidean distance too. Print it.
+            Pair AUC, and precision, recall and F1 of :meth:`same`; of rows in memory also how many
+            of the ten nearest are of the same class, if there are labels, and nearest by the
+            Euclidean distance too. Print it.
 
         Examples
         --------
@@ -651,12 +594,7 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         return found
 
     def distilled(
-        self,
-        X: Any,
-        n_landmarks: int = 300,
-        *,
-        min_fidelity: float = 0.9,
-        random_state: Any = None,
+        self, X: Any, n_landmarks: int = 300, *, min_fidelity: float = 0.9, random_state: Any = None
     ) -> Any:
         """Imitate this metric by one map through landmarks, which is fast to serve.
 
@@ -716,11 +654,9 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         -----
         Parts of columns are Shapley values
         (:func:`nearkin.learners.explain.parts_by_column`), which sum to the squared distance.
-
         Answers are left out one by one, and the others learned from again in the space that there
-        is, some milliseconds each; steps before the last of a chain stay as they are. Learners that
-        take longer are fitted again to X without each of the twelve answers that lie most along the
-        two rows.
+        is; steps before the last of a chain stay. Learners that take longer than milliseconds are
+        fitted again to X without each of the twelve answers that lie most along the two rows.
 
         Examples
         --------
@@ -779,18 +715,15 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         '1'
         """
         check_is_fitted(self)
-        known: dict[str, float] | None = self.__dict__.get("_importances")
-        if known is not None:
-            return known
-        rows = self.__dict__.get("_some_rows")
-        if rows is None:
-            raise InputError(
-                "importances are found from rows of fit, which a metric from a file, or of rows "
-                "that are elsewhere, does not keep: take the mean of contributions(X_a, X_b) over "
-                "pairs of rows."
-            )
-        self._importances = found = mean_shares_by_column(self, rows)
-        return found
+        if "_importances" not in vars(self):
+            if "_some_rows" not in vars(self):
+                raise InputError(
+                    "importances are found from rows of fit, which a metric from a file, or of "
+                    "rows that are elsewhere, does not keep: take the mean of "
+                    "contributions(X_a, X_b) over pairs of rows."
+                )
+            self._importances = mean_shares_by_column(self, self._some_rows)
+        return self._importances
 
     def save(self, path: StrPath, *, forget_names: bool = False) -> None:
         """Write the fitted learner to a file that :func:`nearkin.load` reads.
@@ -833,7 +766,9 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         """
         if reset:
             given = getattr(self, "table", None)
-            if to_frame(X) is None or (given is None and not find_word_columns(X)):
+            if validation.to_frame(X) is None or (
+                given is None and not validation.find_word_columns(X)
+            ):
                 return X
             if getattr(self, "kernel", None) == "precomputed":
                 return X
@@ -844,7 +779,7 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         table = getattr(self, "table_", None)
         if table is None:
             return X
-        if to_frame(X) is not None:
+        if validation.to_frame(X) is not None:
             return to_plain(table.transform(X))
         if isinstance(X, np.ndarray) and X.dtype.kind in "OUS":
             raise InputError(
@@ -868,7 +803,7 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         """Return X checked, its columns divided by ``column_scale_``, which ``reset`` finds."""
         return scale_rows(self, self._check_rows(X, reset=reset), reset=reset)
 
-    def _embed_rows(self, X: Any, rows: NDArray[np.integer]) -> Any:
+    def _embed_rows(self, X: Any, rows: Integers) -> Any:
         """Embed the rows of these numbers of an unchecked X, as an array of shape (k, q)."""
         if backends.is_remote(X):  # whose names of columns the rows alone would not have
             return self.map_.apply(self._check_rows(X).take(rows))
@@ -884,8 +819,7 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
                 "some of them, for example rows.take(numbers), or blocks of transform(rows)."
             )
         Z = self.map_.apply(X)
-        found: Floats = Z if backends.is_foreign(Z) else to_plain(Z)
-        return found
+        return cast("Floats", Z if backends.is_foreign(Z) else to_plain(Z))
 
     def _embed_both(self, X_a: Any, X_b: Any) -> tuple[Floats, Floats]:
         """Embed two sets of rows, which must be on one device; the first twice if X_b is None."""
@@ -910,20 +844,14 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         return tags
 
     def _keep(
-        self,
-        learned: Map,
-        X: Any,
-        evidence: Evidence,
-        rng: np.random.RandomState,
-        embedding: Any = None,
+        self, learned: Map, X: Any, evidence: Evidence, rng: Rng, embedding: Any = None
     ) -> None:
         """Set ``map_`` and the threshold from a map of scaled rows, at the end of a fit.
 
         ``embedding`` are the mapped rows of X, if the caller has them.
         """
 
-        def embed_some(X: Any, rows: NDArray[np.integer]) -> Any:
-            """Embed the given rows of X."""
+        def embed_some(X: Any, rows: Integers) -> Any:
             return learned.apply(access.take(X, rows)) if embedding is None else embedding[rows]
 
         self.map_ = compose_after_scaling(self.column_scale_, learned)
@@ -937,7 +865,7 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         Pairs are numbered among the rows they name. Labels stand for pairs drawn from them.
         ``purpose`` names the caller in the error that is raised where either kind is missing.
         """
-        evidence = gather_evidence(count_rows(X), y, pairs)
+        evidence = gather_evidence(validation.count_rows(X), y, pairs)
         rng = check_random_state(getattr(self, "random_state", None))
         known = draw_example_pairs(evidence, rng, most=MOST_EXAMPLES)
         if not len(known.must_link) or not len(known.cannot_link):
@@ -957,7 +885,7 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
     def _draw_distances(self, X: Any) -> Floats:
         """Learned distances of 2000 random pairs of rows of X, to estimate prevalence from."""
         rng = check_random_state(getattr(self, "random_state", None))
-        links = draw_links(count_rows(X), rng, _RANDOM_PAIRS)
+        links = draw_links(validation.count_rows(X), rng, _RANDOM_PAIRS)
         rows, places = np.unique(links, return_inverse=True)
         if not len(rows):
             return np.empty(0)
@@ -965,11 +893,7 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         return backends.to_numpy(linked_distances(Z, places.reshape(links.shape)))
 
     def _calibrate(
-        self,
-        X: Any,
-        evidence: Evidence,
-        rng: np.random.RandomState,
-        embedded: Callable[[Any, NDArray[np.integer]], Any],
+        self, X: Any, evidence: Evidence, rng: Rng, embedded: Callable[[Any, Integers], Any]
     ) -> None:
         """Set ``learned_from_``, the threshold and the other attributes in ``VERDICTS``.
 
@@ -978,7 +902,7 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         """
         for name in VERDICTS:
             self.__dict__.pop(name, None)
-        self.learned_from_ = evidence.counts(count_rows(X))
+        self.learned_from_ = evidence.counts(validation.count_rows(X))
         takeable_rows, own = access.takeable_rows(X), getattr(self, "random_state", None)
         few = isinstance(X, np.ndarray) and X.size <= _MOST_KEPT
         if few and not isinstance(own, np.random.RandomState):
@@ -993,8 +917,7 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         self._find_late_verdicts()
         if name not in vars(self):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        found: float | None = vars(self)[name]
-        return found
+        return cast("float | None", vars(self)[name])
 
     def _find_late_verdicts(self) -> None:
         """Compute the threshold and the other ``VERDICTS`` if ``fit`` deferred them."""
@@ -1019,14 +942,16 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         """Keep 60 evenly spaced rows of X for :meth:`importances`, if X is on the host."""
         if backends.is_remote(X) or backends.is_foreign(X) or getattr(X, "is_read_once", False):
             return
-        if hasattr(X, "__array__") and to_frame(X) is None:  # it may have no rows to take
+        if (
+            hasattr(X, "__array__") and validation.to_frame(X) is None
+        ):  # it may have no rows to take
             X = np.asarray(X)
-        n = count_rows(X)
+        n = validation.count_rows(X)
         self._some_rows = access.take(X, backends.evenly_spaced(n, _ROWS_FOR_IMPORTANCES))
 
     def _refit(self, X: Any, pairs: Pairs) -> Any:
         """Return a copy fitted to these rows and pairs."""
-        pairs.check_rows(count_rows(X))
+        pairs.check_rows(validation.count_rows(X))
         with one_blas_thread():
             return clone(self).fit(X, pairs=pairs)
 
@@ -1088,30 +1013,29 @@ def gather_read_once(learner: Any, X: Any, y: Any, pairs: Pairs | None) -> Any:
 def _cast_to_common_type(distances: Any, Z_a: Any, Z_b: Any) -> Floats:
     """Cast distances to the common type of both embeddings."""
     dtype = backends.namespace(Z_a).result_type(Z_a.dtype, Z_b.dtype)
-    found: Floats = backends.as_type(distances, dtype)
-    return found
+    return cast("Floats", backends.as_type(distances, dtype))
 
 
-def stored_metric(**fields: Spec) -> Callable[[_Class], _Class]:
+def stored_metric(**fields: schema.Spec) -> Callable[[_Class], _Class]:
     """Decorate a metric class with what its files store: fields of all metrics, and its own."""
-    return stored(
-        n_features_in_=size("d"),
-        feature_names_in_=maybe(words("d")),
-        n_components_=size("q"),
-        column_scale_=maybe(positive_floats("d")),
-        threshold_=real,
-        sharpness_=maybe(real),
-        far_sharpness_=maybe(real),
-        prevalence_=maybe(share),
-        same_distance_=maybe(real),
-        learned_from_=maybe(dict_of(whole)),
-        vector_column_=maybe(text),
-        fill_values_=maybe(floats("d")),
-        table_=maybe(a("TableEncoder")),
+    return schema.stored(
+        n_features_in_=schema.size("d"),
+        feature_names_in_=schema.maybe(schema.words("d")),
+        n_components_=schema.size("q"),
+        column_scale_=schema.maybe(schema.positive_floats("d")),
+        threshold_=schema.real,
+        sharpness_=schema.maybe(schema.real),
+        far_sharpness_=schema.maybe(schema.real),
+        prevalence_=schema.maybe(schema.share),
+        same_distance_=schema.maybe(schema.real),
+        learned_from_=schema.maybe(schema.dict_of(schema.whole)),
+        vector_column_=schema.maybe(schema.text),
+        fill_values_=schema.maybe(schema.floats("d")),
+        table_=schema.maybe(schema.a("TableEncoder")),
         **fields,
     )
 
 
-def stored_learner(**fields: Spec) -> Callable[[_Class], _Class]:
+def stored_learner(**fields: schema.Spec) -> Callable[[_Class], _Class]:
     """Decorate a learner class like :func:`stored_metric`, with its own ``map_`` as a field."""
     return stored_metric(**fields, map_=MAP)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,13 +11,13 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.base import BaseEstimator
-from sklearn.utils._param_validation import Interval
 
-from nearkin._types import Doubles, Floats, Ints, Mask
+from nearkin._types import Doubles, Floats, Ints, Mask, Rng
 from nearkin.errors import InputError
 from nearkin.learners.base import stored_learner
 from nearkin.learners.fit_steps import Coordinates, Learned, Taught, to_host_float64
-from nearkin.learners.teachable import KEPT, Columns, LinearInSpaceMixin, LinearSpace, map_by_metric
+from nearkin.learners.parameters import Listed, Positive, UsualParameters, with_parameters
+from nearkin.learners.teachable import KEPT, LinearInSpaceMixin, LinearSpace, map_by_metric
 from nearkin.pairs.supervision import Evidence, draw_example_pairs
 from nearkin.storage.schema import dict_of, floats, maybe, real
 
@@ -75,7 +74,8 @@ def weigh_columns(squared: Floats, same: Mask, counts: Floats, pull: float) -> t
 
 
 @stored_learner(weights_=floats("_"), group_weights_=maybe(dict_of(real)), **KEPT)
-class ColumnWeights(LinearInSpaceMixin, BaseEstimator):
+@with_parameters
+class ColumnWeights(LinearInSpaceMixin, UsualParameters, BaseEstimator):
     """Learn a weight for each column, which shows how much the column matters.
 
     Few pairs can tell a handful of columns that matter from many that do not, where other linear
@@ -93,10 +93,8 @@ class ColumnWeights(LinearInSpaceMixin, BaseEstimator):
     pull : float, default=0.02
         Strength of the pull towards equal weights: λ of
         :func:`nearkin.learners.column_weights.weights_objective`.
-    n_components : int or None, default=None
-        Keep this many principal axes of the learned configuration at most.
-    scale : bool, default=False
-        Divide columns by their spreads first, as in :class:`Euclidean`.
+    n_components, scale
+        As in :class:`ITML`.
     random_state : int, RandomState or None, default=None
         Draws pairs of labelled rows, and random pairs for ``threshold_``.
 
@@ -107,10 +105,8 @@ class ColumnWeights(LinearInSpaceMixin, BaseEstimator):
         that are seen along axes, those of the axes, unless there are groups.
     group_weights_ : dict
         The weight of each group by its name, if there are groups.
-    components_ : ndarray of shape (n_components_, d)
-        ``transform`` multiplies centred rows with its transpose. Principal axes of the learned
-        configuration, by decreasing variance.
-    mean_ : ndarray of shape (d,)
+    components_, mean_
+        As in :class:`ITML`.
     map_, n_components_, column_scale_, learned_from_, n_features_in_, feature_names_in_
         As in :class:`Euclidean`; other attributes are of the divided columns.
 
@@ -132,43 +128,27 @@ class ColumnWeights(LinearInSpaceMixin, BaseEstimator):
     0
     """
 
-    def __init__(
-        self,
-        *,
-        groups: Sequence[Any] | None = None,
-        pull: float = 0.02,
-        n_components: int | None = None,
-        scale: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.groups = groups
-        self.pull = pull
-        self.n_components = n_components
-        self.scale = scale
-        self.random_state = random_state
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "groups": ["array-like", None],
-        "pull": [Interval(Real, 0, None, closed="neither")],
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
-        "scale": ["boolean"],
-        "random_state": ["random_state"],
-    }
+    groups: Listed | None = None
+    pull: Positive = 0.02
 
     kernel: ClassVar[None] = None  # columns alone have weights
 
-    def _prepare_space(
-        self, space: LinearSpace, evidence: Evidence, X: Any, rng: np.random.RandomState
-    ) -> Doubles:
+    def _prepare_space(self, space: LinearSpace, evidence: Evidence, X: Any, rng: Rng) -> Doubles:
         """Mean squared difference of random pairs in each column, of shape (r,)."""
         return np.asarray(2 * np.diag(space.covariance), dtype=np.float64)
 
-    def _learn(
-        self, taught: Taught, coordinates: Coordinates, rng: np.random.RandomState
-    ) -> Learned:
+    def _learn(self, taught: Taught, coordinates: Coordinates, rng: Rng) -> Learned:
         """Weigh columns, or groups of them, by logistic regression of the pairs."""
-        usual = taught.prepared
-        together = self._group_columns(taught.space, usual)
+        usual, space = taught.prepared, taught.space
+        together = _Groups(usual)
+        groups = find_column_groups(self, len(space.mean))
+        if groups is not None:
+            names, at = np.unique(groups, return_inverse=True)
+            covariance = space.covariance
+            if space.axes is not None:
+                covariance = space.axes.T @ covariance @ space.axes
+            of_groups = np.bincount(at, weights=2 * np.diag(covariance)).astype(np.float64)
+            together = _Groups(of_groups, at, names.tolist(), space.axes)
         if not usual.any():
             equal = together.attributes(np.ones(len(together.usual)))
             return map_by_metric(self, taught, np.eye(len(usual)), equal)
@@ -196,20 +176,6 @@ class ColumnWeights(LinearInSpaceMixin, BaseEstimator):
         weights = np.maximum(found / USUAL, _LEAST_WEIGHT)
         metric = together.metric(weights)
         return map_by_metric(self, taught, metric, together.attributes(weights))
-
-    def _group_columns(self, space: LinearSpace, usual: Doubles) -> _Groups:
-        """Return the groups of columns that share a weight; ``usual`` is of random pairs."""
-        assert isinstance(space, Columns)  # since there is no kernel
-        groups = find_column_groups(self, len(space.mean))
-        if groups is None:
-            return _Groups(usual)
-        names, at = np.unique(groups, return_inverse=True)
-        covariance = space.covariance
-        if space.axes is not None:
-            covariance = space.axes.T @ covariance @ space.axes
-        by_column = 2 * np.diag(covariance)
-        usual = np.bincount(at, weights=by_column).astype(np.float64)
-        return _Groups(usual, at, names.tolist(), space.axes)
 
 
 def find_column_groups(learner: Any, n_columns: int) -> NDArray[Any] | None:

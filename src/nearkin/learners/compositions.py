@@ -5,27 +5,25 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import field, replace
 from functools import cached_property
-from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike
 from scipy.linalg import eigh, solve
 from sklearn.base import BaseEstimator, _fit_context, clone
 from sklearn.decomposition import PCA
 from sklearn.pipeline import Pipeline
 from sklearn.utils import Tags, check_random_state, get_tags
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import validate_data
 
-from nearkin._types import Floats
+from nearkin._types import Floats, Rng
 from nearkin.errors import InputError, InputTypeError, raise_input_errors
 from nearkin.learners.base import MetricMixin, replace_state, stored_learner, stored_metric
 from nearkin.learners.explain import TaughtPart
 from nearkin.learners.fit_steps import call_once
+from nearkin.learners.parameters import Count, Listed, SeedParameter, Share, with_parameters
 from nearkin.messages import collect_notices, hand_on, mute_categories, notice
 from nearkin.pairs.answers import Answers
 from nearkin.pairs.closure import draw_links
@@ -36,20 +34,11 @@ from nearkin.rows.distances import linked_distances
 from nearkin.rows.scaling import ScaleWarning, choose_scales, divide_columns, warn_of_units
 from nearkin.rows.sparse import is_sparse, to_dense, to_plain, variances
 from nearkin.rows.validation import count_rows, refuse_non_tables, reorder_columns
+from nearkin.spaces import maps
 from nearkin.spaces.feature_space import KernelExpansion, LocalExtension
 from nearkin.spaces.kernels import bind_kernel
 from nearkin.spaces.landmarks import KernelLandmarks
 from nearkin.spaces.linalg import fix_signs, largest_entry
-from nearkin.spaces.maps import (
-    Affine,
-    Map,
-    ThroughLandmarks,
-    Transformed,
-    add_maps,
-    compose,
-    compose_after_scaling,
-    follow_by_matrix,
-)
 from nearkin.storage.schema import estimator, floats, is_stored_transformer, list_of, real
 
 # Rows, at most, that tell the scale of a learner's distances: a mean over so many is known to about
@@ -66,14 +55,14 @@ _MOST_IMITATED, _JUDGED_PART, _LEAST_JUDGED = 5000, 5, 4
 _RIDGE, _NEAREST, _FAITHFUL = 1e-3, 5, 0.98
 
 
-def map_of(fitted: Any) -> Map:
+def map_of(fitted: Any) -> maps.Map:
     """Return the map of a fitted learner, or of another transformer, for rows as it takes them."""
     if isinstance(fitted, PCA) and not fitted.whiten:
-        return Affine(fitted.components_, fitted.mean_)
+        return maps.Affine(fitted.components_, fitted.mean_)
     if not isinstance(fitted, MetricMixin):
-        return Transformed(fitted)
+        return maps.Transformed(fitted)
     table = getattr(fitted, "table_", None)
-    return fitted.map_ if table is None else compose(Transformed(table), fitted.map_)
+    return fitted.map_ if table is None else maps.compose(maps.Transformed(table), fitted.map_)
 
 
 def sees_any_rows(part: Any) -> bool:
@@ -117,7 +106,9 @@ def passed_on(Z: Any, step: Any) -> Any:
 def with_input_tags(tags: Tags, parts: Sequence[Any]) -> Tags:
     """Set the tags that say which rows all of the parts take."""
     tags.input_tags.sparse = _all_take_sparse(parts)
-    tags.input_tags.allow_nan = all(map(_takes_gaps, parts))
+    tags.input_tags.allow_nan = all(
+        sees_any_rows(part) and bool(get_tags(part).input_tags.allow_nan) for part in parts
+    )
     return tags
 
 
@@ -127,12 +118,8 @@ def _all_take_sparse(parts: Sequence[Any]) -> bool:
     return all(get_tags(part).input_tags.sparse for part in ours)
 
 
-def _takes_gaps(part: Any) -> bool:
-    """Whether a part takes rows with missing cells."""
-    return sees_any_rows(part) and bool(get_tags(part).input_tags.allow_nan)
-
-
 @stored_metric(steps_=list_of(estimator))
+@with_parameters
 class Chain(MetricMixin, BaseEstimator):
     """Fit learners one after the other, each to the output of the one before.
 
@@ -171,8 +158,7 @@ class Chain(MetricMixin, BaseEstimator):
     True
     """
 
-    def __init__(self, steps: Sequence[Any]) -> None:
-        self.steps = steps
+    steps: Sequence[Any] = field(kw_only=False)
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"steps": [list, tuple]}
 
@@ -252,9 +238,9 @@ class Chain(MetricMixin, BaseEstimator):
         return self
 
     @property
-    def map_(self) -> Map:  # type: ignore[override]
+    def map_(self) -> maps.Map:  # type: ignore[override]
         """What was learned, the maps of all steps one after the other."""
-        return compose(*map(map_of, self.steps_))
+        return maps.compose(*map(map_of, self.steps_))
 
     def _check_rows(self, X: Any, *, reset: bool = False) -> Any:
         if reset:
@@ -308,11 +294,11 @@ class Chain(MetricMixin, BaseEstimator):
             return super()._check_dense_rows(X)
         return np.asarray(to_dense(to_plain(self._first_seer.transform(self._check_rows(X)))))
 
-    def _get_column_map(self) -> tuple[Map, Any]:
+    def _get_column_map(self) -> tuple[maps.Map, Any]:
         first = self._first_seer
         if first is None:
             return super()._get_column_map()
-        rest = compose(*map(map_of, self.steps_[1:]))
+        rest = maps.compose(*map(map_of, self.steps_[1:]))
         groups = getattr(first, "groups_", None)
         return rest, first.get_feature_names_out() if groups is None else groups
 
@@ -338,7 +324,8 @@ class Chain(MetricMixin, BaseEstimator):
 
 
 @stored_metric(learners_=list_of(estimator), factors_=floats("l"), axes_=floats("q p"))
-class Blend(MetricMixin, BaseEstimator):
+@with_parameters
+class Blend(MetricMixin, SeedParameter, BaseEstimator):
     r"""Combine several learners by a weighted mean of their squared distances.
 
     Each of several learners' distances are brought to the same scale first: the mean squared
@@ -368,8 +355,7 @@ class Blend(MetricMixin, BaseEstimator):
         Orthonormal: principal axes of all learners' embeddings side by side, p columns in all, each
         times its factor.
     map_, n_components_, learned_from_, n_features_in_, feature_names_in_
-        Of every metric: the map from rows to coordinates (:mod:`nearkin.maps`) and how many these
-        are, counts of rows, pairs and labels, and the columns of X.
+        As in :class:`Chain`.
 
     Notes
     -----
@@ -393,25 +379,9 @@ class Blend(MetricMixin, BaseEstimator):
     True
     """
 
-    def __init__(
-        self,
-        learners: Sequence[Any],
-        *,
-        weights: ArrayLike | None = None,
-        n_components: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.learners = learners
-        self.weights = weights
-        self.n_components = n_components
-        self.random_state = random_state
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "learners": [list, tuple],
-        "weights": ["array-like", None],
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
-        "random_state": ["random_state"],
-    }
+    learners: Annotated[Sequence[Any], list, tuple] = field(kw_only=False)
+    weights: Listed | None = None
+    n_components: Count | None = None
 
     @replace_state
     @_fit_context(prefer_skip_nested_validation=False)
@@ -425,7 +395,19 @@ class Blend(MetricMixin, BaseEstimator):
         y : array of shape (n,), optional
         pairs : Pairs, optional
         """
-        weights = self._checked_weights()
+        if not self.learners or not all(isinstance(one, MetricMixin) for one in self.learners):
+            raise InputError("learners must be one or more learners of this library.")
+        n = len(self.learners)
+        weights = np.asarray(np.ones(n) if self.weights is None else self.weights, dtype=np.float64)
+        if weights.shape != (n,):
+            raise InputError(
+                f"weights has shape {weights.shape}, but there are {n} learners: give one number "
+                "for each."
+            )
+        if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
+            raise InputError(
+                f"weights={self.weights!r} must be finite and not negative, with one above 0."
+            )
         X = self._check_rows(X, reset=True)
         n_rows = count_rows(X)
         evidence = gather_evidence(n_rows, y, pairs, triplets=True, graded=True)
@@ -442,32 +424,28 @@ class Blend(MetricMixin, BaseEstimator):
             drawn = np.sort(rng.choice(n_rows, _MOST_SCALED, replace=False))
             sample = access.take(X, drawn)
         parts = [learner._embed(sample) for learner in fitted]
-        scales = np.array([2 * _total_variance(part) for part in parts])
+        spreads = (variances(Z) if is_sparse(Z) else Z.var(axis=0, dtype=np.float64) for Z in parts)
+        scales = np.array([2 * float(spread.sum()) for spread in spreads])
         # A learner that maps all rows to one point adds nothing, whatever its factor.
         scales[(scales == 0) | (len(fitted) == 1)] = 1.0
         self.learners_ = fitted
         self.factors_ = np.sqrt(weights[weights > 0] / weights.sum() / scales)
         scaled = [factor * part for factor, part in zip(self.factors_, parts, strict=True)]
-        self.axes_ = _principal_axes(
-            scaled, self.n_components, getattr(self, "n_features_in_", 0), rng
-        )
+        n_columns = getattr(self, "n_features_in_", 0)
+        self.axes_ = _principal_axes(scaled, self.n_components, n_columns, rng)
         self.n_components_ = len(self.axes_)
         learned = self.map_
         self._calibrate(X, evidence, rng, lambda X, rows: learned.apply(access.take(X, rows)))
         return self
 
     @cached_property
-    def map_(self) -> Map:  # type: ignore[override]
+    def map_(self) -> maps.Map:  # type: ignore[override]
         """What was learned, the sum of the learners' maps."""
         widths = [learner.n_components_ for learner in self.learners_]
         blocks = np.split(self.axes_, np.cumsum(widths)[:-1], axis=1)
-        return add_maps(
-            [
-                follow_by_matrix(map_of(learner), factor * block)
-                for learner, factor, block in zip(
-                    self.learners_, self.factors_, blocks, strict=True
-                )
-            ]
+        parts = zip(self.learners_, self.factors_, blocks, strict=True)
+        return maps.add_maps(
+            [maps.follow_by_matrix(map_of(one), factor * block) for one, factor, block in parts]
         )
 
     def _check_rows(self, X: Any, *, reset: bool = False) -> Any:
@@ -480,24 +458,6 @@ class Blend(MetricMixin, BaseEstimator):
             for learner, part in zip(self.learners_, shares, strict=True)
         ]
         return [replace(part, blended=len(parts) > 1) for part in itertools.chain(*parts)]
-
-    def _checked_weights(self) -> Floats:
-        """Check the learners and return their weights."""
-        if not self.learners or not all(isinstance(one, MetricMixin) for one in self.learners):
-            raise InputError("learners must be one or more learners of this library.")
-        if self.weights is None:
-            return np.ones(len(self.learners))
-        weights = np.asarray(self.weights, dtype=np.float64)
-        if weights.shape != (len(self.learners),):
-            raise InputError(
-                f"weights has shape {weights.shape}, but there are {len(self.learners)} learners: "
-                "give one number for each."
-            )
-        if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
-            raise InputError(
-                f"weights={self.weights!r} must be finite and not negative, with one above 0."
-            )
-        return weights
 
     @property
     def _sees_any_rows(self) -> bool:  # type: ignore[override]
@@ -519,7 +479,8 @@ class FidelityWarning(UserWarning):
 
 
 @stored_learner(fidelity_=real)
-class Distilled(MetricMixin, BaseEstimator):
+@with_parameters
+class Distilled(MetricMixin, SeedParameter, BaseEstimator):
     r"""Imitate a learner by one map through landmarks, which is fast to serve.
 
     A row's image is a sum over landmarks, as fast as those of :class:`KernelBeta`, whatever the
@@ -576,24 +537,9 @@ class Distilled(MetricMixin, BaseEstimator):
 
     _sparse: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        learner: Any = None,
-        *,
-        n_landmarks: int = 300,
-        min_fidelity: float = 0.9,
-        random_state: Any = None,
-    ) -> None:
-        self.learner = learner
-        self.n_landmarks = n_landmarks
-        self.min_fidelity = min_fidelity
-        self.random_state = random_state
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_landmarks": [Interval(Integral, 1, None, closed="left")],
-        "min_fidelity": [Interval(Real, 0, 1, closed="both")],
-        "random_state": ["random_state"],
-    }
+    learner: Any = field(default=None, kw_only=False)
+    n_landmarks: Count = 300
+    min_fidelity: Share = 0.9
 
     @replace_state
     @_fit_context(prefer_skip_nested_validation=False)
@@ -606,17 +552,13 @@ class Distilled(MetricMixin, BaseEstimator):
         y : array of shape (n,), optional
         pairs : Pairs, optional
         """
-        self._imitate(clone(self._learner).fit(X, y, pairs=pairs), X)
-        return self
-
-    @property
-    def _learner(self) -> Any:
-        """The learner that is imitated, not fitted."""
-        if self.learner is not None:
-            return self.learner
         from nearkin.learners.metric_learner import MetricLearner
 
-        return MetricLearner(random_state=self.random_state)
+        learner = self.learner
+        if learner is None:
+            learner = MetricLearner(random_state=self.random_state)
+        self._imitate(clone(learner).fit(X, y, pairs=pairs), X)
+        return self
 
     def _imitate(self, metric: Any, X: Any) -> None:
         """Learn the map from a fitted metric's images of rows."""
@@ -638,7 +580,7 @@ class Distilled(MetricMixin, BaseEstimator):
         scaled = divide_columns(rows, self.column_scale_)
         Z = np.asarray(to_dense(to_plain(metric.map_.apply(rows))), dtype=np.float64)
         learned, self.fidelity_ = _fit_imitation(scaled, Z, self.n_landmarks, rng)
-        self.map_ = compose_after_scaling(self.column_scale_, learned)
+        self.map_ = maps.compose_after_scaling(self.column_scale_, learned)
         self.n_components_ = Z.shape[1]
         self._copy_verdicts(metric)
         n_used = min(self.n_landmarks, len(Z) - len(Z) // _JUDGED_PART)
@@ -655,9 +597,7 @@ class Distilled(MetricMixin, BaseEstimator):
             notice(f"{said}. Give more landmarks, or keep the metric itself.", FidelityWarning)
 
 
-def _fit_imitation(
-    X: Any, Z: Floats, n_landmarks: int, rng: np.random.RandomState
-) -> tuple[Map, float]:
+def _fit_imitation(X: Any, Z: Floats, n_landmarks: int, rng: Rng) -> tuple[maps.Map, float]:
     """Fit a map through landmarks to images Z of rows, and measure its fidelity by other rows.
 
     Of two maps, kernel ridge regression and interpolation between near landmarks, that of higher
@@ -673,12 +613,12 @@ def _fit_imitation(
     ridge = _RIDGE * len(known) / len(chosen) * among
     ridge += np.finfo(float).eps * len(chosen) * np.eye(len(chosen)) * np.trace(K.T @ K)
     coordinates = solve(K.T @ K + ridge, K.T @ (Z[known] - Z.mean(axis=0)), assume_a="pos")
-    found: list[tuple[Map, float]] = []
+    found: list[tuple[maps.Map, float]] = []
     links = draw_links(len(judged), rng)
     expected = linked_distances(Z[judged], links)
     for one in (
-        ThroughLandmarks(KernelExpansion(landmarks), coordinates),
-        ThroughLandmarks(LocalExtension(landmarks, _NEAREST), Z[chosen]),
+        maps.ThroughLandmarks(KernelExpansion(landmarks), coordinates),
+        maps.ThroughLandmarks(LocalExtension(landmarks, _NEAREST), Z[chosen]),
     ):
         distances = linked_distances(one.apply(X[judged]), links)
         found.append((one, _correlate_ranks(distances, expected)))
@@ -704,9 +644,7 @@ def _see_columns_as_they_are(learners: Sequence[Any]) -> bool:
     )
 
 
-def _principal_axes(
-    parts: list[Any], most: int | None, n_columns: int, rng: np.random.RandomState
-) -> Floats:
+def _principal_axes(parts: list[Any], most: int | None, n_columns: int, rng: Rng) -> Floats:
     """Find the principal axes of embeddings side by side, as rows of shape (q, p).
 
     With ``most``, q is at most that, and no larger than :data:`_KEPT_VARIANCE` needs; without, q is
@@ -735,11 +673,6 @@ def _principal_axes(
     unseen = rng.standard_normal((n_left, p))
     unseen = np.linalg.qr((unseen - (unseen @ axes.T) @ axes).T)[0].T
     return np.concatenate([kept, unseen * np.sqrt(n_unseen / n_left)])
-
-
-def _total_variance(Z: Any) -> float:
-    """Sum of the variances of all columns."""
-    return float((variances(Z) if is_sparse(Z) else Z.var(axis=0, dtype=np.float64)).sum())
 
 
 def _fit(step: Any, X: Any, y: Any, pairs: Pairs | Answers | None) -> Any:

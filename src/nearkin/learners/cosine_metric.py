@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Annotated
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval
 
-from nearkin._types import Floats, Ints, Mask
+from nearkin._types import Floats, Ints, Mask, Rng
 from nearkin.learners.base import stored_learner
 from nearkin.learners.fit_steps import Coordinates, Learned, Taught, to_host_float64
-from nearkin.learners.teachable import KEPT, SPACE_CONSTRAINTS, LinearInSpaceMixin, map_by_metric
+from nearkin.learners.parameters import Positive, with_parameters
+from nearkin.learners.teachable import KEPT, LinearInKernelMixin, map_by_metric
 from nearkin.pairs.supervision import draw_example_pairs
-from nearkin.spaces.kernels import KernelFunction
 
 # The log-odds of being the same are so many times the cosine at the start. Chosen by hand.
 _USUAL_SLOPE = 4.0
@@ -86,7 +85,6 @@ def cosine_matrix(
     identity = np.eye(q)
 
     def value_and_slope(found: Floats) -> tuple[float, Floats]:
-        """Objective and its gradient, for W, level and slope in one array."""
         W, level, slope = found[:-2].reshape(q, q), found[-2], found[-1]
         U, V = A @ W.T, B @ W.T
         u, v = (np.linalg.norm(part, axis=1, keepdims=True) + _NO_LENGTH for part in (U, V))
@@ -117,7 +115,8 @@ def cosine_matrix(
 
 
 @stored_learner(**KEPT)
-class CosineMetric(LinearInSpaceMixin, BaseEstimator):
+@with_parameters
+class CosineMetric(LinearInKernelMixin, BaseEstimator):
     """Learn a linear map under which cosine similarity tells same from different.
 
     Only the directions of rows matter, as seen from their mean. The map starts as the identity and
@@ -133,29 +132,15 @@ class CosineMetric(LinearInSpaceMixin, BaseEstimator):
         of pairs.
     wrong : float, default=0.15
         Share of pairs assumed to be wrong: ε there. Setting it much too high does no harm.
-    kernel : str, callable or None, default=None
-        None learns from the columns of X. Otherwise a kernel as in :class:`KernelBeta`, whose 60
-        leading directions take the place of columns.
+    kernel, n_components, scale, random_state
+        As in :class:`ITML`.
     n_landmarks, landmarks, gamma, degree, coef0, n_neighbors, extension, rank_tol
         The feature space of a kernel, as in :class:`KernelBeta`; ``rank_tol=None`` is 0.001.
-    n_components : int or None, default=None
-        Keep this many principal axes of the learned configuration at most.
-    scale : bool, default=False
-        Divide columns by their spreads first, as in :class:`Euclidean`.
-    random_state : int, RandomState or None, default=None
-        Draws landmarks, and random pairs for ``threshold_``.
 
     Attributes
     ----------
-    components_ : ndarray of shape (n_components_, d)
-        Centred rows are multiplied with its transpose, or with a kernel their coordinates in
-        feature space, and then divided by their lengths. Principal axes before that, by
-        decreasing variance.
-    mean_ : ndarray of shape (d,)
-        Without a kernel.
-    landmarks_, eigenvalues_, gamma_
-        With a kernel: row numbers of the landmarks, the decreasing eigenvalues of their centred
-        kernel matrix, and the inverse bandwidth.
+    components_, mean_, landmarks_, eigenvalues_, gamma_
+        As in :class:`ITML`, but that rows are divided by their lengths after all.
     map_, n_components_, column_scale_, learned_from_, n_features_in_, feature_names_in_
         As in :class:`Euclidean`; other attributes are of the divided columns.
 
@@ -181,48 +166,10 @@ class CosineMetric(LinearInSpaceMixin, BaseEstimator):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        pull: float = 100.0,
-        wrong: float = 0.15,
-        kernel: str | KernelFunction | None = None,
-        n_landmarks: int | None = None,
-        landmarks: str | ArrayLike = "random",
-        gamma: str | float = "mean",
-        degree: float = 3,
-        coef0: float = 1,
-        rank_tol: float | None = None,
-        n_components: int | None = None,
-        n_neighbors: int = 5,
-        extension: str = "local",
-        scale: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.pull = pull
-        self.wrong = wrong
-        self.kernel = kernel
-        self.n_landmarks = n_landmarks
-        self.landmarks = landmarks
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.rank_tol = rank_tol
-        self.n_components = n_components
-        self.n_neighbors = n_neighbors
-        self.extension = extension
-        self.scale = scale
-        self.random_state = random_state
+    pull: Positive = 100.0
+    wrong: Annotated[float, Interval(Real, 0, 0.5, closed="left")] = 0.15
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **SPACE_CONSTRAINTS,
-        "pull": [Interval(Real, 0, None, closed="neither")],
-        "wrong": [Interval(Real, 0, 0.5, closed="left")],
-    }
-
-    def _learn(
-        self, taught: Taught, coordinates: Coordinates, rng: np.random.RandomState
-    ) -> Learned:
+    def _learn(self, taught: Taught, coordinates: Coordinates, rng: Rng) -> Learned:
         """Find W by :func:`cosine_matrix`; must-links and cannot-links weigh the same in sum."""
         links = draw_example_pairs(taught.evidence, rng, most=_MOST_EXAMPLES)
         sums = links.must_weight.sum(), links.cannot_weight.sum()

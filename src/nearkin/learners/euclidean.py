@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import numpy as np
 from sklearn.base import BaseEstimator
 
+from nearkin._types import Rng
 from nearkin.learners.base import MetricMixin, stored_learner
+from nearkin.learners.parameters import SeedParameter, with_parameters
 from nearkin.pairs.supervision import Evidence
 from nearkin.spaces.maps import Identity
 
 
 @stored_learner()
-class Euclidean(MetricMixin, BaseEstimator):
+@with_parameters
+class Euclidean(MetricMixin, SeedParameter, BaseEstimator):
     """The Euclidean distance, with a threshold from pairs.
 
     Nothing of the distance is learned; only ``threshold_``, up to which two rows are called the
@@ -50,16 +52,9 @@ class Euclidean(MetricMixin, BaseEstimator):
     _takes_triplets: ClassVar[bool] = True
     _takes_graded: ClassVar[bool] = True
 
-    def __init__(self, *, scale: bool = False, random_state: Any = None) -> None:
-        self.scale = scale
-        self.random_state = random_state
+    scale: bool = False
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "scale": ["boolean"],
-        "random_state": ["random_state"],
-    }
-
-    def _learn_from(self, X: Any, evidence: Evidence, rng: np.random.RandomState) -> None:
+    def _learn_from(self, X: Any, evidence: Evidence, rng: Rng) -> None:
         """Set the identity as the map; only the threshold is found from the evidence."""
         self.n_components_ = X.shape[1]
         self._keep(Identity(), X, evidence, rng)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from html import escape
-from itertools import permutations
+from itertools import islice, permutations
 from typing import Any, NoReturn
 
 import numpy as np
@@ -61,6 +61,7 @@ _WORDS_OF_A_CELL = 60
 _WORDS_TOLD = 12
 _LEAST_PART = 0.005
 _WORD = re.compile(r"\w+")
+_SIDES = {(True, True): "both", (True, False): "left", (False, True): "right"}
 
 # Random pairs of rows of fit that importances are the mean over. Not tuned.
 _PAIRS_FOR_IMPORTANCES = 30
@@ -77,28 +78,21 @@ _Moves = Callable[[Ints], Floats]
 
 @dataclass(frozen=True)
 class Pull:
-    """An answer about two rows of the X learned from, and what it does to an explained pair.
-
-    ``pull`` is by how much it raises the squared distance of the pair: below 0 it pulls the two
-    together, above 0 it pushes them apart.
-    """
+    """An answer about two rows of the X learned from, and what it does to an explained pair."""
 
     left: int
     right: int
     same: bool
-    pull: float
+    pull: float  # by how much it raises their squared distance: below 0 it pulls them together
 
 
 @dataclass(frozen=True)
 class Word:
-    """A word in a cell, which row has it ("left", "right" or "both"), and what it does.
-
-    ``part`` is by how much the squared distance falls if the word is taken out.
-    """
+    """A word in a cell, and what it does."""
 
     text: str
-    where: str
-    part: float
+    where: str  # which row has it: "left", "right" or "both"
+    part: float  # by how much the squared distance falls if the word is taken out
 
 
 @dataclass(frozen=True)
@@ -182,16 +176,8 @@ class Explanation:
 
     def as_dict(self) -> dict[str, Any]:
         """The whole explanation as plain values, for JSON."""
-        return {
-            "distance": self.distance,
-            "chance": self.chance,
-            "threshold": self.threshold,
-            "contributions": self.contributions,
-            "values": {name: list(both) for name, both in self.values.items()},
-            "words": {name: [vars(word) for word in words] for name, words in self.words.items()},
-            "answers": [vars(answer) for answer in self.answers],
-            "remark": self.remark,
-        }
+        values = {name: list(both) for name, both in self.values.items()}
+        return {**asdict(self), "values": values}
 
     @property
     def sentence(self) -> str:
@@ -217,9 +203,14 @@ class Explanation:
 
         ``names[i]`` is what row i of the X learned from is called; by default its number.
         """
-        pulls = self._format_answers(names)
-        lines = [self.sentence, "", *self._format_columns(), *self._format_words(), "", *pulls]
-        return "\n".join(lines).rstrip()
+        whole, lines = self.distance**2, [self.sentence, "", *self._format_columns()]
+        for name, words in self.words.items():
+            said = ", ".join(
+                f"{word.text!r} ({word.where}, {word.part / whole:+.0%})"
+                for word in words[:_MOST_WORDS]
+            )
+            lines.append(f"Words of {name}: {said}")
+        return "\n".join([*lines, "", *self._format_answers(names)]).rstrip()
 
     @property
     def brief(self) -> str:
@@ -248,19 +239,7 @@ class Explanation:
             lines.append(line.rstrip())
         rest = [shares[name] for name in self.contributions if name not in named]
         if any(rest):
-            others = counted(len(rest), "other column")
-            lines.append(f"  {others}: {sum(rest):.0%}")
-        return lines
-
-    def _format_words(self) -> list[str]:
-        """Lines of text, one for each column of words."""
-        whole, lines = self.distance**2, []
-        for name, words in self.words.items():
-            said = ", ".join(
-                f"{word.text!r} ({word.where}, {word.part / whole:+.0%})"
-                for word in words[:_MOST_WORDS]
-            )
-            lines.append(f"Words of {name}: {said}")
+            lines.append(f"  {counted(len(rest), 'other column')}: {sum(rest):.0%}")
         return lines
 
     def _format_answers(self, names: Sequence[Any] | None) -> list[str]:
@@ -277,12 +256,9 @@ class Explanation:
             for one in answers[:_MOST_ANSWERS]:
                 said = "the same" if one.same else "different"
                 change = self.change_without(one)
-                left, right = one.left, one.right
-                both = (
-                    f"rows {left} and {right}"
-                    if names is None
-                    else f"{names[left]} and {names[right]}"
-                )
+                both = f"rows {one.left} and {one.right}"
+                if names is not None:
+                    both = f"{names[one.left]} and {names[one.right]}"
                 lines.append(
                     f"  {both} are {said}: without it, they would be "
                     f"{abs(change):.2g} % {'farther apart' if change > 0 else 'nearer'}"
@@ -291,7 +267,6 @@ class Explanation:
 
 
 def _shorten(text: str) -> str:
-    """Cut a text that is too long for a line."""
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
@@ -328,41 +303,23 @@ def parts_by_column(
         differences = B - A
         steps = differences * (differences @ matrix.T @ matrix)
         return np.asarray(steps @ (groups[:, None] == np.arange(n_groups)).astype(np.float64))
-    pairs = zip(A, B, strict=True)
-    return np.array(
-        [_parts_of_pair(matrix, rest, a, b, groups, n_groups, orders) for a, b in pairs]
-    )
-
-
-def _parts_of_pair(
-    matrix: Floats | None,
-    rest: Map,
-    a: Floats,
-    b: Floats,
-    groups: NDArray[Any],
-    n_groups: int,
-    most_orders: int,
-) -> Floats:
-    """Part of each column, of shape (n_groups,), in the squared distance of rows a and b.
-
-    The map is ``matrix``, or the identity if None, and then ``rest``; ``groups`` is the number of
-    the column that each entry of a row belongs to. See :func:`parts_by_column`.
-    """
-    found = np.zeros(n_groups)
-    difference = b - a
-    differing = np.unique(groups[difference != 0])
-    if not len(differing):
-        return found
-    moves = _find_moves(matrix, difference, groups, differing)
-    ends = np.vstack([a, b]) if matrix is None else np.vstack([a, b]) @ matrix.T
-    images = np.asarray(to_dense(rest.apply(ends)), dtype=np.float64)
-    towards = images[1] - images[0]
-    orders = list(_draw_orders(len(differing), most_orders))
-    ways = _trace_orders(rest, ends[:1], moves, orders, towards)
-    for order, heights in zip(orders, ways, strict=True):
-        steps = [0.0, *(heights - images[0] @ towards), towards @ towards]
-        found[differing[order]] += np.diff(steps)
-    return found / len(orders)
+    found = np.zeros((len(A), n_groups))
+    for parts, a, b in zip(found, A, B, strict=True):
+        difference = b - a
+        differing = np.unique(groups[difference != 0])
+        if not len(differing):
+            continue
+        moves = _find_moves(matrix, difference, groups, differing)
+        ends = np.vstack([a, b]) if matrix is None else np.vstack([a, b]) @ matrix.T
+        images = np.asarray(to_dense(rest.apply(ends)), dtype=np.float64)
+        towards = images[1] - images[0]
+        drawn = list(_draw_orders(len(differing), orders))
+        ways = _trace_orders(rest, ends[:1], moves, drawn, towards)
+        for order, heights in zip(drawn, ways, strict=True):
+            steps = [0.0, *(heights - images[0] @ towards), towards @ towards]
+            parts[differing[order]] += np.diff(steps)
+        parts /= len(drawn)
+    return found
 
 
 def _trace_orders(
@@ -374,25 +331,20 @@ def _trace_orders(
     Its progress is the inner product of its image with ``towards``, the difference of both images.
     """
     n_steps, width = len(orders[0]) - 1, start.shape[1]
-    if n_steps * width > _BLOCK:
+    if n_steps * width > _BLOCK:  # each in blocks, which bounds memory
         for order in orders:
-            yield _trace_one_order(rest, start, moves, order[:-1], towards)
+            at, found = start, np.empty(n_steps)
+            for part in split_range(n_steps, max(1, _BLOCK // width)):
+                rows = at + np.cumsum(moves(order[:-1][part]), axis=0)
+                found[part] = to_dense(rest.apply(rows)) @ towards
+                at = rows[-1:]
+            yield found
         return
     for part in split_range(len(orders), max(1, _BLOCK // max(1, n_steps * width))):
         ways = [start + np.cumsum(moves(order[:-1]), axis=0) for order in orders[part]]
         rows = np.concatenate(ways)
         heights = to_dense(rest.apply(rows)) @ towards if len(rows) else np.empty(0)
         yield from np.asarray(heights, dtype=np.float64).reshape(len(ways), n_steps)
-
-
-def _trace_one_order(rest: Map, at: Floats, moves: _Moves, order: Ints, towards: Floats) -> Floats:
-    """Progress along one order, as in :func:`_trace_orders`, in blocks that bound memory."""
-    found = np.empty(len(order))
-    for part in split_range(len(order), max(1, _BLOCK // at.shape[1])):
-        rows = at + np.cumsum(moves(order[part]), axis=0)
-        found[part] = to_dense(rest.apply(rows)) @ towards
-        at = rows[-1:]
-    return found
 
 
 def _find_moves(
@@ -483,17 +435,16 @@ def matrix_of(learned: Map, n_columns: int) -> Floats | None:
 class TaughtPart:
     """A part of a metric that learns again in milliseconds, and two rows' coordinates in its space.
 
-    Its squared distances count ``share`` in those of the metric. A ``blended`` one is measured
-    relative to the mean squared distance of all rows that were answered about, as a blend scales
-    it. ``numbers`` are those of its rows in the X that was given, if they are a sample of it.
+    A ``blended`` one is measured relative to the mean squared distance of all rows that were
+    answered about, as a blend scales it.
     """
 
     learner: Any
     taught: Taught
     ends: Floats
-    share: float = 1.0
+    share: float = 1.0  # of its squared distances in those of the metric
     blended: bool = False
-    numbers: Ints | None = None
+    numbers: Ints | None = None  # of its rows in the X that was given, if they are a sample
 
     def pull(self, link: tuple[int, int], fewer: Pairs | None = None) -> float:
         """By how much the answer ``link`` raises their squared distance; ``fewer`` are others."""
@@ -501,7 +452,11 @@ class TaughtPart:
         known = taught.left_out
         if link not in known:
             given = taught.evidence.pairs.without([link]) if fewer is None else fewer
-            known[link] = self._relearn(given)
+            again = replace(taught, evidence=replace(taught.evidence, pairs=given))
+            rng = np.random.RandomState(0)
+            rng.set_state(taught.random_state)
+            image = self.learner._learn(again, again.prefer_known(_refuse_rows), rng).image
+            known[link] = image, spread_of(again, image)
         image, spread = known[link]
         unit = spread_of(taught, taught.image) / spread if self.blended else 1.0
         return self.share * (self.squared(taught.image) - unit * self.squared(image))
@@ -509,14 +464,6 @@ class TaughtPart:
     def squared(self, image: Any) -> float:
         """Squared distance of the two rows under a map of coordinates."""
         return float((np.diff(image(self.ends), axis=0) ** 2).sum())
-
-    def _relearn(self, pairs: Pairs) -> tuple[Any, float]:
-        """Learn from these pairs: return the map of coordinates, and its :func:`spread_of`."""
-        taught = replace(self.taught, evidence=replace(self.taught.evidence, pairs=pairs))
-        rng = np.random.RandomState(0)
-        rng.set_state(taught.random_state)
-        image = self.learner._learn(taught, taught.prefer_known(_refuse_rows), rng).image
-        return image, spread_of(taught, image)
 
 
 def spread_of(taught: Taught, image: Any) -> float:
@@ -527,23 +474,6 @@ def spread_of(taught: Taught, image: Any) -> float:
 def _refuse_rows(rows: Any) -> NoReturn:
     """Raise an error in place of reading rows that only ``fit`` had."""
     raise LookupError("rows of fit are not kept")
-
-
-def measure_pulls(parts: Sequence[TaughtPart], links: Ints) -> Floats:
-    """By how much each answer raises the squared distance of two rows, as an array of shape (k,).
-
-    ``links``, of shape (k, 2), have row numbers as in the parts. NaN where nothing can be learned
-    without an answer.
-    """
-    found = np.zeros(len(links))
-    with one_core(), mute_categories(Warning), config_context(skip_parameter_validation=True):
-        for part in parts:
-            for k, (i, j) in enumerate(links.tolist()):
-                try:
-                    found[k] += part.pull((i, j))
-                except (ValueError, LookupError, np.linalg.LinAlgError):
-                    found[k] = np.nan
-    return found
 
 
 def choose_answers_to_try(parts: Sequence[TaughtPart], pairs: Pairs) -> Ints:
@@ -609,7 +539,10 @@ def word_effects(table: Any, learned: Map, a: Any, b: Any) -> dict[str, list[Wor
     found = {}
     for name in table.columns_of_words_:
         texts = [cells[name].values[0] or "" for cells in both]
-        words = list(_split_words(texts))
+        left, right = (dict.fromkeys(_WORD.findall(text)) for text in texts)
+        words = list(
+            dict.fromkeys([*islice(left, _WORDS_OF_A_CELL), *islice(right, _WORDS_OF_A_CELL)])
+        )
         if len(words) < 2:
             continue
         changed = [
@@ -618,7 +551,7 @@ def word_effects(table: Any, learned: Map, a: Any, b: Any) -> dict[str, list[Wor
         ]
         parts = whole - _squared_distances(table, learned, *changed)
         told = [
-            Word(word, _find_side(word, texts), float(part))
+            Word(word, _SIDES[word in left, word in right], float(part))
             for word, part in zip(words, parts, strict=True)
             if abs(part) >= _LEAST_PART * whole
         ]
@@ -634,7 +567,6 @@ def _squared_distances(
     n = max(len(cells) for cells in [*left.values(), *right.values()])
 
     def embed(side: dict[str, Any]) -> Any:
-        """Embed the rows of one side, of shape (n, q)."""
         repeated = {
             name: cells
             if len(cells) == n
@@ -647,24 +579,11 @@ def _squared_distances(
 
 
 def _remove_each_word(cells: Any, text: str, words: list[str]) -> Any:
-    """Return copies of one cell, each without one of the words."""
     values = np.empty(len(words), dtype=object)
     for k, word in enumerate(words):
         left = re.sub(rf"\b{re.escape(word)}\b", " ", text)
         values[k] = " ".join(left.split())
     return replace(cells, values=values)
-
-
-def _split_words(texts: list[str]) -> Iterator[str]:
-    """Yield the first words of both texts, each word once."""
-    found = [dict.fromkeys(_WORD.findall(text)) for text in texts]
-    yield from dict.fromkeys([word for some in found for word in list(some)[:_WORDS_OF_A_CELL]])
-
-
-def _find_side(word: str, texts: list[str]) -> str:
-    """Return which of two texts has a word: "left", "right" or "both"."""
-    has = [word in _WORD.findall(text) for text in texts]
-    return "both" if all(has) else "left" if has[0] else "right"
 
 
 def explain_pair(
@@ -674,16 +593,25 @@ def explain_pair(
     if (X is None) != (pairs is None):
         given, missing = ("X", "pairs") if pairs is None else ("pairs", "X")
         raise InputError(f"{given} is given without {missing}: answers take both.")
-    # Two rows are explained on the host, wherever they are.
-    rows = [
-        backends.to_host(_check_one_row(metric, row, name)) for row, name in ((a, "a"), (b, "b"))
-    ]
+    rows = []
+    for row, name in ((a, "a"), (b, "b")):
+        checked = [row] if isinstance(row, str) else to_rows(metric, row)
+        if (n := count_rows(checked)) != 1:
+            raise InputError(f"{name} has {n} rows: explain takes two rows, a and b.")
+        rows.append(backends.to_host(checked))  # explained on the host, wherever it is
     A, B = (metric._check_dense_rows(row) for row in rows)
     learned, groups = metric._get_column_map()
     names, at = number_groups(groups)
     parts = parts_by_column(learned, A, B, at)[0]
     whole = float(max(parts.sum(), 0.0))
     table = metric._get_encoder()
+    values = {}
+    if table is not None:
+        left, right = (table.cells(row) for row in rows)
+        values = {name: (left[name], right[name]) for name in left}
+    elif A.shape[1] == len(names):
+        both = (map(_format_cell, row.tolist()) for row in (A[0], B[0]))
+        values = dict(zip(names, zip(*both, strict=True), strict=True))
     told: list[Pull] = []
     remark = ""
     if whole > 0:
@@ -694,7 +622,7 @@ def explain_pair(
         float(metric.chance_same(*rows)[0]),
         float(metric.threshold_),
         dict(zip(names, map(float, parts), strict=True)),
-        _format_columns_of_rows(table, rows, names, A, B),
+        values,
         {} if table is None or not whole else word_effects(table, learned, *rows),
         told,
         remark,
@@ -730,14 +658,6 @@ def mean_shares_by_column(metric: Any, rows: Any) -> dict[str, float]:
     return {names[g]: float(shares[g]) for g in np.argsort(-shares, kind="stable")}
 
 
-def _check_one_row(metric: Any, row: Any, name: str) -> Any:
-    """Return a row as an array of shape (1, d); an error names the argument that has more rows."""
-    rows = [row] if isinstance(row, str) else to_rows(metric, row)
-    if (n := count_rows(rows)) != 1:
-        raise InputError(f"{name} has {n} rows: explain takes two rows, a and b.")
-    return rows
-
-
 def find_strongest_pulls(
     metric: Any, rows: list[Any], whole: float, X: Any = None, pairs: Pairs | None = None
 ) -> tuple[list[Pull], str]:
@@ -750,38 +670,33 @@ def find_strongest_pulls(
     if parts and not any(part.taught.evidence.has_labels for part in parts):
         answers = parts[0].taught.evidence.pairs
         links = choose_answers_to_try(parts, answers)
-        pulls = measure_pulls(parts, links)
         numbers = parts[0].numbers
+        pulls: Floats = np.zeros(len(links))
+        with one_core(), mute_categories(Warning), config_context(skip_parameter_validation=True):
+            for part in parts:
+                for k, (i, j) in enumerate(links.tolist()):
+                    try:
+                        pulls[k] += part.pull((i, j))
+                    except (ValueError, LookupError, np.linalg.LinAlgError):
+                        pulls[k] = np.nan  # nothing can be learned without this answer
     elif pairs is not None:
         answers, numbers = pairs, None
         links, pulls = measure_pulls_by_refits(metric, rows, X, pairs)
     else:
         return [], _BY_LABELS if parts else _NOT_KNOWN
-    told = _choose_strongest(pulls, whole)
+    # The strongest first, at most ten of either sign, if they move a share of 0.5 % at least.
+    size = np.nan_to_num(np.abs(pulls))
+    order = np.argsort(-size, kind="stable")
+    order = order[size[order] >= _LEAST_PULL * whole]
+    positive = pulls[order] > 0
+    told = order[np.where(positive, np.cumsum(positive), np.cumsum(~positive)) <= _ANSWERS_TOLD]
     same = {tuple(link) for link in answers.must_link.tolist()}
-
-    def to_pull(link: Ints, pull: float) -> Pull:
-        """Return the pull of one link, in row numbers of X."""
-        left, right = (link if numbers is None else numbers[link]).tolist()
-        return Pull(left, right, tuple(link.tolist()) in same, float(pull))
-
-    found = [to_pull(links[k], pulls[k]) for k in told]
+    rows_of_X = links if numbers is None else numbers[links]
+    found = [
+        Pull(int(i), int(j), tuple(links[k].tolist()) in same, float(pulls[k]))
+        for k, (i, j) in zip(told, rows_of_X[told], strict=True)
+    ]
     return found, "" if found else _NONE_ALONE
-
-
-def _format_columns_of_rows(
-    table: Any, rows: list[Any], names: list[str], A: Floats, B: Floats
-) -> dict[str, tuple[str, str]]:
-    """Return the cells of both rows by column name, as text."""
-    if table is not None:
-        left, right = (table.cells(row) for row in rows)
-        return {name: (left[name], right[name]) for name in left}
-    if A.shape[1] != len(names):
-        return {}
-    cells = zip(A[0].tolist(), B[0].tolist(), strict=True)
-    return {
-        name: (_format_cell(a), _format_cell(b)) for name, (a, b) in zip(names, cells, strict=True)
-    }
 
 
 def number_groups(groups: Any) -> tuple[list[str], Ints]:
@@ -789,16 +704,3 @@ def number_groups(groups: Any) -> tuple[list[str], Ints]:
     names = list(dict.fromkeys(map(str, groups)))
     place = {name: g for g, name in enumerate(names)}
     return names, np.array([place[str(one)] for one in groups])
-
-
-def _choose_strongest(pulls: Floats, whole: float) -> Ints:
-    """Positions of the answers to report, the strongest first, at most ten of either sign.
-
-    ``whole`` is the squared distance, of which an answer must move a share of 0.5 %.
-    """
-    size = np.nan_to_num(np.abs(pulls))
-    order = np.argsort(-size, kind="stable")
-    order = order[size[order] >= _LEAST_PULL * whole]
-    positive = pulls[order] > 0
-    rank = np.where(positive, np.cumsum(positive), np.cumsum(~positive))
-    return np.asarray(order[rank <= _ANSWERS_TOLD])

@@ -23,14 +23,13 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar, cast
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
-from nearkin._types import Floats
+from nearkin._types import Floats, Integers, Rng
 from nearkin.messages import Note, collect_notices, hand_on
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import Evidence, gather_evidence
@@ -38,9 +37,8 @@ from nearkin.rows import access, backends
 from nearkin.scores.verdicts import draw_examples
 from nearkin.spaces.maps import Map
 
-RowNumbers = NDArray[np.integer]
 # Coordinates of some rows of X in the space, on the host or where X is.
-Coordinates = Callable[[RowNumbers], Any]
+Coordinates = Callable[[Integers], Any]
 
 # Rows of coordinates held at a time while the threshold is chosen by labels, which bounds memory.
 _BLOCK = 65536
@@ -67,7 +65,7 @@ class Taught:
 
     n_rows: int
     # How many rows X has, or the numbers of those that can be drawn.
-    takeable_rows: int | RowNumbers
+    takeable_rows: int | Integers
     space: Any
     # What else does not depend on pairs, such as sums over labelled rows.
     prepared: Any
@@ -76,7 +74,7 @@ class Taught:
     # Of the generator before the draws of the second step, which are the same at every call.
     random_state: dict[str, Any]
     # The p rows of X whose coordinates are known, sorted, and these, of shape (p, r) in float64.
-    rows: RowNumbers
+    rows: Integers
     coordinates: Floats
     # What was learned; None before that.
     image: Image | None = None
@@ -89,21 +87,20 @@ class Taught:
         """Return a function from row numbers of a checked X to coordinates, shape (k, r)."""
         return lambda rows: self.space.coordinates(access.take(X, rows))
 
-    def get_coordinates(self, rows: RowNumbers) -> Floats:
+    def get_coordinates(self, rows: Integers) -> Floats:
         """Coordinates, of shape (k, r), of rows that are among ``self.rows``."""
         return self.coordinates[np.searchsorted(self.rows, rows)]
 
     def prefer_known(self, read: Coordinates) -> Coordinates:
         """Return a function from row numbers to coordinates, which ``read``s unknown rows."""
 
-        def coordinates(rows: RowNumbers) -> Any:
-            """Coordinates (k, r) of some rows of X."""
+        def coordinates(rows: Integers) -> Any:
             known = np.isin(rows, self.rows, assume_unique=True).all()
             return self.get_coordinates(rows) if known else read(rows)
 
         return coordinates
 
-    def add_coordinates(self, rows: RowNumbers, read: Coordinates) -> Taught:
+    def add_coordinates(self, rows: Integers, read: Coordinates) -> Taught:
         """Return a copy that has coordinates of these rows too; ``read`` gives missing ones."""
         new = np.setdiff1d(rows, self.rows, assume_unique=True)
         if not len(new):
@@ -116,17 +113,14 @@ class Taught:
 
 @dataclass(frozen=True)
 class Learned:
-    """What a learner makes of coordinates: the map, of rows and of coordinates, and attributes.
+    """What a learner makes of coordinates."""
 
-    ``map`` takes rows as the learner sees them, with their columns divided.
-    """
-
-    map: Map
+    map: Map  # of rows as the learner sees them, with their columns divided
     attributes: dict[str, Any]
-    image: Image
+    image: Image  # of coordinates
 
 
-def find_space(learner: Any, X: Any, evidence: Evidence, rng: np.random.RandomState) -> Taught:
+def find_space(learner: Any, X: Any, evidence: Evidence, rng: Rng) -> Taught:
     """First step of a fit: find the space to learn in, and all that does not depend on pairs.
 
     X is checked and scaled (``_check_and_scale``). Of the pairs, if any, only the rows that they
@@ -152,7 +146,7 @@ def learn_in_space(
     taught: Taught,
     evidence: Evidence,
     read: Coordinates,
-    rng: np.random.RandomState | None = None,
+    rng: Rng | None = None,
     *,
     judges: bool = True,
 ) -> tuple[Learned, Taught]:
@@ -255,8 +249,7 @@ def call_once(function: Callable[..., Found], *arguments: Any) -> Found:
     hand_on(done.notes)
     for rng, state in zip(generators, done.states, strict=True):
         rng.set_state(state)
-    again: Found = done.found
-    return again
+    return cast("Found", done.found)
 
 
 def _key(argument: Any) -> Hashable:

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from nearkin._types import Floats, Integers
+from nearkin._types import Floats, Integers, Rng
 from nearkin.errors import InputError, InputTypeError
 from nearkin.learners.base import MetricMixin, gather_read_once, replace_state, stored_learner
+from nearkin.learners.parameters import Count, Share, UsualParameters, with_parameters
 from nearkin.pairs.closure import find_chunklets, spread_labels
 from nearkin.pairs.labels import name_classes
 from nearkin.pairs.pairs import Pairs
@@ -87,7 +86,8 @@ def infer_classes(evidence: Evidence) -> tuple[Integers, Integers]:
     _classes=ints("k", below="c"),
     _metric_at_each_row=truth,
 )
-class Generative(MetricMixin, BaseEstimator):
+@with_parameters
+class Generative(MetricMixin, UsualParameters, BaseEstimator):
     r"""A linear metric from Gaussian models of the classes, in closed form.
 
     At every row there is a metric under which the nearest neighbours' vote is least biased, given
@@ -114,10 +114,8 @@ class Generative(MetricMixin, BaseEstimator):
         Most rounds of weighting and learning for ``"gmm"`` and ``"kde"``.
     n_neighbors : int, default=5
         Neighbours that vote in ``predict``, and in the rounds of ``"gmm"``.
-    n_components : int or None, default=None
-        Keep this many principal axes of the learned configuration at most.
-    scale : bool, default=False
-        Divide columns by their spreads first, as in :class:`Euclidean`.
+    n_components, scale
+        As in :class:`ITML`.
     random_state : int, RandomState or None, default=None
         Draws rows for the density of ``"kde"``, and pairs for ``threshold_``.
 
@@ -125,10 +123,8 @@ class Generative(MetricMixin, BaseEstimator):
     ----------
     metric_ : ndarray of shape (d, d)
         Squared distances are ``(x − x') @ metric_ @ (x − x')``, if all components are kept.
-    components_ : ndarray of shape (n_components_, d)
-        ``transform`` multiplies centred rows with its transpose. Principal axes of the learned
-        configuration, by decreasing variance.
-    mean_ : ndarray of shape (d,)
+    components_, mean_
+        As in :class:`ITML`.
     classes_ : ndarray of shape (c,)
         Labels of the classes; numbers from 0 where they are groups of linked rows.
     models_ : ClassModels
@@ -179,40 +175,12 @@ class Generative(MetricMixin, BaseEstimator):
     _array_api: ClassVar[bool] = True
     _remote: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        *,
-        combine: str = "uniform",
-        covariance: str = "shrunk",
-        regularization: str | float = "auto",
-        interpolation: float | None = None,
-        n_iter: int = 20,
-        n_neighbors: int = 5,
-        n_components: int | None = None,
-        scale: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.combine = combine
-        self.covariance = covariance
-        self.regularization = regularization
-        self.interpolation = interpolation
-        self.n_iter = n_iter
-        self.n_neighbors = n_neighbors
-        self.n_components = n_components
-        self.scale = scale
-        self.random_state = random_state
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "combine": [StrOptions({"uniform", "gmm", "kde", "local"})],
-        "covariance": [StrOptions({"shrunk", "full", "shared"})],
-        "regularization": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="both")],
-        "interpolation": [Interval(Real, 0, 1, closed="both"), None],
-        "n_iter": [Interval(Integral, 1, None, closed="left")],
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
-        "scale": ["boolean"],
-        "random_state": ["random_state"],
-    }
+    combine: Literal["uniform", "gmm", "kde", "local"] = "uniform"
+    covariance: Literal["shrunk", "full", "shared"] = "shrunk"
+    regularization: Literal["auto"] | Share = "auto"
+    interpolation: Share | None = None
+    n_iter: Count = 20
+    n_neighbors: Count = 5
 
     @replace_state
     @_fit_context(prefer_skip_nested_validation=True)
@@ -229,7 +197,14 @@ class Generative(MetricMixin, BaseEstimator):
         """
         X = gather_read_once(self, X, y, pairs)
         X = self._check_and_scale(X, reset=True)
-        _refuse_very_many_columns(X)
+        n, d = X.shape
+        if d > MOST_COLUMNS:
+            raise InputError(
+                f"X has {d} columns, and Generative keeps a matrix of so many rows and columns for "
+                f"every class: it takes {MOST_COLUMNS} columns at most. Reduce them first, such as "
+                f"by Chain([PCA({min(_AXES_TO_TRY, n - 1)}), Generative()]) with scikit-learn's "
+                "PCA."
+            )
         rng = check_random_state(self.random_state)
         evidence = gather_evidence(X.shape[0], y, pairs)
         rows, classes = infer_classes(evidence)
@@ -324,8 +299,7 @@ class Generative(MetricMixin, BaseEstimator):
         """
         _, positions = self._neighbors(X, None)
         voted = majority_vote(self._classes[backends.to_numpy(positions)])
-        found: NDArray[Any] = device_math.look_up_labels(self.classes_, voted, positions)
-        return found
+        return cast("NDArray[Any]", device_math.look_up_labels(self.classes_, voted, positions))
 
     @one_blas_thread()
     def _neighbors(self, X: Any, n_neighbors: int | None) -> tuple[Floats, Integers]:
@@ -366,16 +340,12 @@ class Generative(MetricMixin, BaseEstimator):
         return state
 
     def _fit_models(self, X: Floats, classes: Integers) -> ClassModels:
-        """Fit a Gaussian to the rows of each class."""
         return fit_class_models(
             X, classes, covariance=self.covariance, regularization=self.regularization
         )
 
     def _refuse_other_than_uniform(self, taken: str, given: str) -> None:
-        """Refuse rows on devices or in files unless ``combine`` is "uniform".
-
-        ``taken`` and ``given`` say in the message which rows are accepted and which were given.
-        """
+        """Refuse rows on devices or in files (``given``) unless ``combine`` is "uniform"."""
         if self.combine != "uniform":
             raise InputTypeError(
                 f"combine={self.combine!r} takes {taken} only, got {given}: use combine='uniform' "
@@ -388,9 +358,7 @@ class Generative(MetricMixin, BaseEstimator):
             return _LOCAL_INTERPOLATION if self.combine == "local" else 0.0
         return float(self.interpolation)
 
-    def _choose_density(
-        self, X: Floats, classes: Integers, rng: np.random.RandomState
-    ) -> Callable[[Floats], Floats]:
+    def _choose_density(self, X: Floats, classes: Integers, rng: Rng) -> Callable[[Floats], Floats]:
         """Return a function from mapped rows to weights (n,): the density by "gmm" or "kde"."""
         if self.combine == "kde":
             rank = max(1, int(np.linalg.matrix_rank(X - X[0])))
@@ -399,20 +367,8 @@ class Generative(MetricMixin, BaseEstimator):
             return lambda Z: kernel_density_weights(Z, rank, np.random.RandomState(seed))
 
         def by_mixture(Z: Floats) -> Floats:
-            """Density weights by Gaussians of the classes that neighbours vote for."""
             voted = predict_left_out_classes(Z, classes, self.n_neighbors)
             voted = np.unique(voted, return_inverse=True)[1]
             return mixture_density_weights(X, self._fit_models(X, voted))
 
         return by_mixture
-
-
-def _refuse_very_many_columns(X: Any) -> None:
-    """Refuse rows of more than 1000 columns, for which class covariances would be too large."""
-    n, d = X.shape
-    if d > MOST_COLUMNS:
-        raise InputError(
-            f"X has {d} columns, and Generative keeps a matrix of so many rows and columns for "
-            f"every class: it takes {MOST_COLUMNS} columns at most. Reduce them first, such as by "
-            f"Chain([PCA({min(_AXES_TO_TRY, n - 1)}), Generative()]) with scikit-learn's PCA."
-        )

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from numbers import Real
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from nearkin._types import Floats, Mask
+from nearkin._types import Floats, Integers, Rng
 from nearkin.errors import InputError
 from nearkin.learners.base import MetricMixin, stored_learner
 from nearkin.learners.fit_steps import call_once
+from nearkin.learners.parameters import (
+    Count,
+    KernelParameters,
+    NotNegative,
+    Positive,
+    with_parameters,
+)
 from nearkin.messages import notice
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import Evidence, draw_example_pairs
 from nearkin.rows.sparse import to_dense
 from nearkin.scores.held_out import average_precision, make_pair_folds, rank_among
+from nearkin.solvers import logdet
 from nearkin.solvers.kernel_families import (
     DataDependentFamily,
     RbfFamily,
@@ -27,44 +34,21 @@ from nearkin.solvers.kernel_families import (
     alternate,
     learn_width_for_pairs,
 )
-from nearkin.solvers.logdet import (
-    BOUNDS_CONSTRAINTS,
-    PERCENTILES,
-    bound_pairs,
-    check_distance_bounds,
-    draw_random_pairs,
-    estimate_bounds,
-    warn_of_rounds,
-)
 from nearkin.solvers.stress import all_squared_distances
+from nearkin.spaces import graph
 from nearkin.spaces.bent_functions import find_bent_functions
 from nearkin.spaces.feature_space import (
-    PARAMETER_CONSTRAINTS,
     Extension,
     KernelExpansion,
     LocalExtension,
     choose_landmark_rows,
     find_feature_space,
 )
-from nearkin.spaces.graph import (
-    METRICS,
-    WEIGHTS,
-    Metric,
-    Weight,
-    average_equal_rows,
-    ball_graph,
-    diffusion,
-    isomap_coordinates,
-    laplacian,
-    lle_coordinates,
-    neighbor_graph,
-    smoothest_functions,
-)
 from nearkin.spaces.kernels import KERNEL_NAMES, Kernel, KernelFunction, Rows, bind_kernel
 from nearkin.spaces.landmarks import KernelLandmarks, choose_landmarks
 from nearkin.spaces.linalg import leading_coordinates
 from nearkin.spaces.maps import ThroughLandmarks
-from nearkin.spaces.neighbors import SEARCH_MODES, SearchMode
+from nearkin.spaces.neighbors import SearchMode
 from nearkin.storage.schema import floats, maybe, numbers, positive, real, tuple_of, whole
 
 # Rows that the learned width is judged by as a rule: bounds memory and time, not tuned.
@@ -92,19 +76,17 @@ class FewRowsWarning(UserWarning):
     """What was learned is mostly about a few rows."""
 
 
-def find_smooth_functions(
-    learner: Any, X: Rows, rng: np.random.RandomState, W: Any = None
-) -> tuple[Floats, Floats]:
+def find_smooth_functions(learner: Any, X: Rows, rng: Rng, W: Any = None) -> tuple[Floats, Floats]:
     """Roughness (r,), increasing, and functions (n, r) of rows that are smooth along the data.
 
     ``W`` is the graph of the rows, if it is there already.
     """
     if learner.coordinates == "lle":
-        found = lle_coordinates(X, learner.graph_neighbors, learner.n_vectors)
+        found = graph.lle_coordinates(X, learner.graph_neighbors, learner.n_vectors)
     elif learner.coordinates == "isomap":
-        found = isomap_coordinates(X, learner.graph_neighbors, learner.n_vectors)
+        found = graph.isomap_coordinates(X, learner.graph_neighbors, learner.n_vectors)
     else:
-        found = smoothest_functions(
+        found = graph.smoothest_functions(
             _build_graph(learner, X, rng) if W is None else W,
             learner.n_vectors,
             normalized=learner.normalized,
@@ -146,12 +128,12 @@ def warn_of_few_rows(Z: Floats, *, can_normalize: bool) -> None:
     )
 
 
-def _build_graph(learner: Any, X: Rows, rng: np.random.RandomState) -> Any:
+def _build_graph(learner: Any, X: Rows, rng: Rng) -> Any:
     """Build the learner's neighbour graph of the rows: by radius or nearest neighbours."""
     metric, weight = learner.metric, learner.edge_weight
     if learner.radius is not None:
-        return ball_graph(X, learner.radius, metric=metric, weight=weight)
-    return neighbor_graph(
+        return graph.ball_graph(X, learner.radius, metric=metric, weight=weight)
+    return graph.neighbor_graph(
         X,
         learner.graph_neighbors,
         metric=metric,
@@ -166,7 +148,7 @@ def choose_percentiles(links: Pairs) -> tuple[float, float]:
     """Percentiles of distances between random rows that are the bounds of a metric on a graph."""
     of_each = links.must_weight, links.cannot_weight, links.closer_weight, links.graded_weight
     weight = sum(float(weights.sum()) for weights in of_each)
-    return _OF_MANY_PAIRS if weight >= _MANY_PAIRS else PERCENTILES
+    return _OF_MANY_PAIRS if weight >= _MANY_PAIRS else logdet.PERCENTILES
 
 
 def count_gaining_rounds(
@@ -174,10 +156,10 @@ def count_gaining_rounds(
     links: Pairs,
     bounds: tuple[float, float],
     slack: float,
-    ends: NDArray[np.integer],
+    ends: Integers,
     *,
     most: int,
-    rng: np.random.RandomState,
+    rng: Rng,
 ) -> int:
     """Number of rounds of learning after which held-out pairs are not told apart any better.
 
@@ -196,17 +178,19 @@ def count_gaining_rounds(
     pairs = np.concatenate([links.must_link, links.cannot_link])
     same = np.arange(len(pairs)) < len(links.must_link)
     folds = make_pair_folds(links, _FOLDS, rng, unseen="one")
-    parts = [bound_pairs(links.subset(learn), bounds, slack) for learn, _ in folds]
+    parts = [logdet.bound_pairs(links.subset(learn), bounds, slack) for learn, _ in folds]
     members = [family] * len(folds)
 
+    def find_distances(B: Floats, left: Integers, right: Integers) -> Floats:
+        Z = family.coordinates[left] - family.coordinates[right]
+        return np.asarray(np.sqrt(np.maximum(np.einsum("kr,kr->k", Z @ B, Z), 0)))
+
     def score_folds(metrics: list[Floats]) -> Floats:
-        """Average precision of held-out pairs on each fold."""
-        return np.array(
-            [
-                _precision(family.coordinates, B, pairs[judge], same[judge], ends)
-                for B, (_, judge) in zip(metrics, folds, strict=True)
-            ]
-        )
+        found = []
+        for B, (_, judge) in zip(metrics, folds, strict=True):
+            rank = rank_among(find_distances(B, *pairs[judge].T), find_distances(B, *ends))
+            found.append(average_precision(rank, same[judge]))
+        return np.array(found)
 
     before = best = score_folds([family.prior] * len(folds))
     accepted = 0
@@ -223,19 +207,6 @@ def count_gaining_rounds(
     return accepted if accepted and gains.mean() > error else 0
 
 
-def _precision(
-    F: Floats, B: Floats, pairs: NDArray[np.integer], same: Mask, ends: NDArray[np.integer]
-) -> float:
-    """Average precision of pairs among random ones, ``ends`` (2, k), under the metric B on F."""
-
-    def distances(left: NDArray[np.integer], right: NDArray[np.integer]) -> Floats:
-        """Distances under B between rows."""
-        Z = F[left] - F[right]
-        return np.asarray(np.sqrt(np.maximum(np.einsum("kr,kr->k", Z @ B, Z), 0)))
-
-    return average_precision(rank_among(distances(*pairs.T), distances(*ends)), same)
-
-
 @stored_learner(
     n_vectors_=maybe(whole),
     eigenvalues_=maybe(floats("_")),
@@ -246,7 +217,8 @@ def _precision(
     n_iter_=whole,
     embedding_=floats("n q"),
 )
-class GeometryAware(MetricMixin, BaseEstimator):
+@with_parameters
+class GeometryAware(MetricMixin, KernelParameters, BaseEstimator):
     """Metric that follows the shape of the data, using unlabelled rows as well.
 
     A graph joins near rows. Functions that are smooth on it are the coordinates: along the data,
@@ -304,12 +276,10 @@ class GeometryAware(MetricMixin, BaseEstimator):
         starts; ``n_landmarks`` the number of rows that its width is judged by, at most 200 by
         default, by up to 300 pairs of each kind. In the spectral family new rows get their
         coordinates from the landmarks among the rows of the graph: by default from every row.
-    n_components : int or None, default=None
-        Keep this many axes of the learned configuration, those of largest variance.
+    n_components, scale
+        As in :class:`ITML`.
     n_neighbors : int, default=5
         Nearest training rows or landmarks that a new row is composed of (not in the rbf family).
-    scale : bool, default=False
-        Divide columns by their spreads first, as in :class:`Euclidean`.
     random_state : int, RandomState or None, default=None
 
     Attributes
@@ -366,90 +336,32 @@ class GeometryAware(MetricMixin, BaseEstimator):
     _takes_graded: ClassVar[bool] = True
     _order: ClassVar[str | None] = "C"  # of frames too: the last digits of sums would depend on it
 
-    def __init__(
-        self,
-        *,
-        family: str = "spectral",
-        n_vectors: int = 20,
-        coordinates: str = "laplacian",
-        graph_neighbors: int = 10,
-        radius: float | None = None,
-        metric: Metric = "euclidean",
-        edge_weight: Weight = "heat",
-        mutual: bool = False,
-        search: SearchMode = "auto",
-        normalized: bool = False,
-        diffusion: float = 0.1,
-        slack: float = 0.5,
-        bounds: tuple[float, float] | None = None,
-        n_iter: int = 20,
-        tol: float = 1e-3,
-        stop: str = "converged",
-        beyond: float = 1.0,
-        kernel: str | KernelFunction = "rbf",
-        gamma: str | float = "mean",
-        degree: float = 3,
-        coef0: float = 1,
-        n_landmarks: int | None = None,
-        landmarks: str | ArrayLike = "random",
-        rank_tol: float | None = None,
-        n_components: int | None = None,
-        n_neighbors: int = 5,
-        scale: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.family = family
-        self.n_vectors = n_vectors
-        self.coordinates = coordinates
-        self.graph_neighbors = graph_neighbors
-        self.radius = radius
-        self.metric = metric
-        self.edge_weight = edge_weight
-        self.mutual = mutual
-        self.search = search
-        self.normalized = normalized
-        self.diffusion = diffusion
-        self.slack = slack
-        self.bounds = bounds
-        self.n_iter = n_iter
-        self.tol = tol
-        self.stop = stop
-        self.beyond = beyond
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.n_landmarks = n_landmarks
-        self.landmarks = landmarks
-        self.rank_tol = rank_tol
-        self.n_components = n_components
-        self.n_neighbors = n_neighbors
-        self.scale = scale
-        self.random_state = random_state
+    family: Literal["spectral", "data_dependent", "rbf"] = "spectral"
+    n_vectors: Count = 20
+    coordinates: Literal["laplacian", "lle", "isomap"] = "laplacian"
+    graph_neighbors: Count = 10
+    radius: Positive | None = None
+    metric: graph.Metric = "euclidean"
+    edge_weight: graph.Weight = "heat"
+    mutual: bool = False
+    search: SearchMode = "auto"
+    normalized: bool = False
+    diffusion: NotNegative = 0.1
+    slack: float = 0.5
+    bounds: tuple[float, float] | None = None
+    n_iter: Count = 20
+    tol: NotNegative = 1e-3
+    stop: Literal["converged", "held_out"] = "converged"
+    beyond: Annotated[float, Interval(Real, 1, None, closed="left")] = 1.0
+    kernel: str | KernelFunction = "rbf"
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **{name: rule for name, rule in PARAMETER_CONSTRAINTS.items() if name != "extension"},
-        **BOUNDS_CONSTRAINTS,
-        "family": [StrOptions({"spectral", "data_dependent", "rbf"})],
+        **logdet.BOUNDS_CONSTRAINTS,
         # A graph needs rows, not kernel values.
         "kernel": [StrOptions(set(KERNEL_NAMES) - {"precomputed"}), callable],
-        "n_vectors": [Interval(Integral, 1, None, closed="left")],
-        "coordinates": [StrOptions({"laplacian", "lle", "isomap"})],
-        "graph_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "radius": [Interval(Real, 0, None, closed="neither"), None],
-        "metric": [StrOptions(set(METRICS))],
-        "edge_weight": [StrOptions(set(WEIGHTS))],
-        "mutual": ["boolean"],
-        "search": [StrOptions(set(SEARCH_MODES))],
-        "normalized": ["boolean"],
-        "diffusion": [Interval(Real, 0, None, closed="left")],
-        "n_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "beyond": [Interval(Real, 1, None, closed="left")],
-        "stop": [StrOptions({"converged", "held_out"})],
     }
 
-    def _learn_from(self, X: Rows, evidence: Evidence, rng: np.random.RandomState) -> None:
+    def _learn_from(self, X: Rows, evidence: Evidence, rng: Rng) -> None:
         """Learn within the family, and embed the training rows or the landmarks."""
         links = draw_example_pairs(evidence, rng)
         if self.family == "spectral":
@@ -471,15 +383,13 @@ class GeometryAware(MetricMixin, BaseEstimator):
             warn_of_few_rows(landmarks, can_normalize=not self.normalized)
         self._keep(learned, X, evidence, rng, self.embedding_)
 
-    def _learn_on_graph(
-        self, X: Rows, links: Pairs, rng: np.random.RandomState
-    ) -> tuple[Extension, Floats]:
+    def _learn_on_graph(self, X: Rows, links: Pairs, rng: Rng) -> tuple[Extension, Floats]:
         """Learn in the spectral family: return extension and coordinates of landmarks."""
         self.eigenvalues_, V = call_once(find_smooth_functions, self, X, rng)
         self.n_vectors_ = V.shape[1]
-        V = average_equal_rows(X, V, self.metric)
+        V = graph.average_equal_rows(X, V, self.metric)
         unknown = np.full(len(V), -1)
-        weights = diffusion(self.eigenvalues_, V, unknown, time=self.diffusion)
+        weights = graph.diffusion(self.eigenvalues_, V, unknown, time=self.diffusion)
         alone = len(links.cannot_link) == 0 and not (links.grades < 1).any()
         family = SpectralFamily(V, np.maximum(weights, _LEAST_WEIGHT), keeps_size=alone)
         family, B = self._solve(family, links, rng, self.n_iter)
@@ -493,9 +403,7 @@ class GeometryAware(MetricMixin, BaseEstimator):
             X, found = X[rows], found[rows]
         return LocalExtension(KernelLandmarks(kernel, X), self.n_neighbors), found
 
-    def _learn_bent_kernel(
-        self, X: Rows, links: Pairs, rng: np.random.RandomState
-    ) -> tuple[Extension, Floats]:
+    def _learn_bent_kernel(self, X: Rows, links: Pairs, rng: Rng) -> tuple[Extension, Floats]:
         """Learn in the data-dependent family: return extension and coefficients."""
         W = call_once(_build_graph, self, X, rng)
         self.eigenvalues_, V = call_once(find_smooth_functions, self, X, rng, W)
@@ -509,7 +417,7 @@ class GeometryAware(MetricMixin, BaseEstimator):
         directions = space.weighted_directions[:, : max(1, _MOST_NUMBERS // X.shape[0])]
         Phi = extension.embed(X, directions).astype(np.float64)
         # Of the kernel only where it is smoothest along the graph: that subspace, as it lies in S.
-        L = laplacian(W, normalized=self.normalized)
+        L = graph.laplacian(W, normalized=self.normalized)
         smoothest = find_bent_functions(Phi, L, self.n_vectors)[1]
         basis = np.linalg.qr(smoothest)[0]
         directions, F = directions @ basis, Phi @ basis
@@ -518,9 +426,7 @@ class GeometryAware(MetricMixin, BaseEstimator):
         self.gamma_ = space.kernel.gamma
         return extension, leading_coordinates(B, F, directions, self.n_components)
 
-    def _learn_width(
-        self, X: Rows, links: Pairs, rng: np.random.RandomState
-    ) -> tuple[Extension, Floats]:
+    def _learn_width(self, X: Rows, links: Pairs, rng: Rng) -> tuple[Extension, Floats]:
         """Learn the width of an rbf kernel from some rows: return extension and coefficients."""
         if self.stop == "held_out":
             raise InputError(
@@ -554,22 +460,22 @@ class GeometryAware(MetricMixin, BaseEstimator):
         return expansion, family.coefficients(components)
 
     def _solve(
-        self, family: SomeFamily, links: Pairs, rng: np.random.RandomState, n_iter: int
+        self, family: SomeFamily, links: Pairs, rng: Rng, n_iter: int
     ) -> tuple[SomeFamily, Floats]:
         """Set bounds and objective; return the learned member of the family and its metric B."""
-        ends = draw_random_pairs(len(family.coordinates), rng)
-        percentiles = PERCENTILES if self.family == "rbf" else choose_percentiles(links)
-        drawn = estimate_bounds(family.coordinates, ends, family.prior, percentiles)
-        self.bounds_ = bounds = check_distance_bounds(self.bounds) or drawn
+        ends = logdet.draw_random_pairs(len(family.coordinates), rng)
+        percentiles = logdet.PERCENTILES if self.family == "rbf" else choose_percentiles(links)
+        drawn = logdet.estimate_bounds(family.coordinates, ends, family.prior, percentiles)
+        self.bounds_ = bounds = logdet.check_distance_bounds(self.bounds) or drawn
         if self.stop == "held_out":
             slack = float(self.slack)
             n_iter = count_gaining_rounds(family, links, bounds, slack, ends, most=n_iter, rng=rng)
         if n_iter == 0:
             self.objective_, self.n_iter_ = np.empty(0), 0
             return family, family.prior
-        bounded = bound_pairs(links, bounds, self.slack)
+        bounded = logdet.bound_pairs(links, bounds, self.slack)
         learned = alternate(family, bounded, n_iter=n_iter, tol=self.tol)
-        warn_of_rounds(learned.solution, family.prior, learned.family.prior, "GeometryAware")
+        logdet.warn_of_rounds(learned.solution, family.prior, learned.family.prior, "GeometryAware")
         self.objective_ = learned.objective
         self.n_iter_ = (len(learned.objective) + 1) // 2
         return learned.family, learned.solution.B

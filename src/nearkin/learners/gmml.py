@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from numbers import Real
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import eigvalsh
 from sklearn.base import BaseEstimator
-from sklearn.utils._param_validation import Interval
 
-from nearkin._types import Floats
+from nearkin._types import Floats, Integers, Rng
 from nearkin.learners.base import stored_learner
 from nearkin.learners.fit_steps import Coordinates, Learned, Taught
+from nearkin.learners.parameters import Positive, Share, with_parameters
 from nearkin.learners.teachable import (
     KEPT,
-    SPACE_CONSTRAINTS,
-    LinearInSpaceMixin,
+    LinearInKernelMixin,
     LinearSpace,
     map_by_metric,
     shrink_to_identity,
@@ -27,7 +24,6 @@ from nearkin.learners.teachable import (
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import Evidence
 from nearkin.rows.distances import class_sums, within_scatters
-from nearkin.spaces.kernels import KernelFunction
 
 
 def geometric_mean_objective(A: Floats, S: Floats, D: Floats, balance: float = 0.5) -> float:
@@ -45,7 +41,6 @@ def geometric_mean_objective(A: Floats, S: Floats, D: Floats, balance: float = 0
     """
 
     def squared_distance(P: Floats, Q: Floats) -> float:
-        """Squared geodesic distance of two matrices."""
         return float((np.log(eigvalsh(Q, P)) ** 2).sum())
 
     to_must = squared_distance(A, np.linalg.inv(S))
@@ -95,7 +90,7 @@ class Scatter:
 
 
 def label_scatter(
-    X: Any, classes: NDArray[np.integer], coordinates: Callable[[Any], Any] = lambda rows: rows
+    X: Any, classes: Integers, coordinates: Callable[[Any], Any] = lambda rows: rows
 ) -> tuple[Scatter, Scatter]:
     """Scatters of all pairs that labels imply: of the same class, and of different classes.
 
@@ -124,7 +119,8 @@ def label_scatter(
 
 
 @stored_learner(**KEPT)
-class GMML(LinearInSpaceMixin, BaseEstimator):
+@with_parameters
+class GMML(LinearInKernelMixin, BaseEstimator):
     """Geometric mean metric learning, a linear metric in closed form.
 
     Must-linked rows ask for the inverse of their spread as a metric, cannot-linked rows for their
@@ -139,29 +135,15 @@ class GMML(LinearInSpaceMixin, BaseEstimator):
         Strength of the prior, as a number of imaginary pairs of either kind that look like random
         pairs. If it is much larger than the number of pairs, the metric is Euclidean at a balance
         of 0.5.
-    kernel : str, callable or None, default=None
-        None learns from the columns of X. Otherwise a kernel as in :class:`KernelBeta`, whose 60
-        leading directions take the place of columns.
+    kernel, n_components, scale, random_state
+        As in :class:`ITML`.
     n_landmarks, landmarks, gamma, degree, coef0, n_neighbors, extension, rank_tol
         The feature space of a kernel, as in :class:`KernelBeta`; ``rank_tol=None`` is 0.001.
-    n_components : int or None, default=None
-        Keep this many principal axes of the learned configuration at most.
-    scale : bool, default=False
-        Divide columns by their spreads first, as in :class:`Euclidean`.
-    random_state : int, RandomState or None, default=None
-        Draws landmarks, and random pairs for ``threshold_``.
 
     Attributes
     ----------
-    components_ : ndarray of shape (n_components_, d)
-        ``transform`` multiplies centred rows with its transpose; with a kernel, the rows'
-        coordinates in feature space. Principal axes of the learned configuration, by decreasing
-        variance.
-    mean_ : ndarray of shape (d,)
-        Without a kernel.
-    landmarks_, eigenvalues_, gamma_
-        With a kernel: row numbers of the landmarks, the decreasing eigenvalues of their centred
-        kernel matrix, and the inverse bandwidth.
+    components_, mean_, landmarks_, eigenvalues_, gamma_
+        As in :class:`ITML`.
     map_, n_components_, column_scale_, learned_from_, n_features_in_, feature_names_in_
         As in :class:`Euclidean`; other attributes are of the divided columns.
 
@@ -194,47 +176,11 @@ class GMML(LinearInSpaceMixin, BaseEstimator):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        balance: float = 0.5,
-        prior_pairs: float = 1,
-        kernel: str | KernelFunction | None = None,
-        n_landmarks: int | None = None,
-        landmarks: str | ArrayLike = "random",
-        gamma: str | float = "mean",
-        degree: float = 3,
-        coef0: float = 1,
-        rank_tol: float | None = None,
-        n_components: int | None = None,
-        n_neighbors: int = 5,
-        extension: str = "local",
-        scale: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.balance = balance
-        self.prior_pairs = prior_pairs
-        self.kernel = kernel
-        self.n_landmarks = n_landmarks
-        self.landmarks = landmarks
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.rank_tol = rank_tol
-        self.n_components = n_components
-        self.n_neighbors = n_neighbors
-        self.extension = extension
-        self.scale = scale
-        self.random_state = random_state
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **SPACE_CONSTRAINTS,
-        "balance": [Interval(Real, 0, 1, closed="both")],
-        "prior_pairs": [Interval(Real, 0, None, closed="neither")],
-    }
+    balance: Share = 0.5
+    prior_pairs: Positive = 1
 
     def _prepare_space(
-        self, space: LinearSpace, evidence: Evidence, X: Any, rng: np.random.RandomState
+        self, space: LinearSpace, evidence: Evidence, X: Any, rng: Rng
     ) -> tuple[Scatter, Scatter]:
         """Scatters of the pairs that labels imply, of the same and of different classes."""
         if evidence.classes is None or not evidence.has_labels:
@@ -242,19 +188,16 @@ class GMML(LinearInSpaceMixin, BaseEstimator):
             return nothing, nothing
         return label_scatter(X, evidence.classes, space.coordinates)
 
-    def _learn(
-        self, taught: Taught, coordinates: Coordinates, rng: np.random.RandomState
-    ) -> Learned:
+    def _learn(self, taught: Taught, coordinates: Coordinates, rng: Rng) -> Learned:
         """Take the geometric mean of the metrics that must-links and cannot-links ask for."""
         random_scatter = 2 * shrink_to_identity(taught.space.covariance, taught.n_rows)
         unit = np.trace(random_scatter) / len(random_scatter)
         if unit == 0:
             return map_by_metric(self, taught, np.eye(len(random_scatter)))
+        both = zip(pair_scatters(taught.evidence.pairs, coordinates), taught.prepared, strict=True)
         S, D = (
             (listed + implied).mean_with_prior(random_scatter, float(self.prior_pairs)) / unit
-            for listed, implied in zip(
-                pair_scatters(taught.evidence.pairs, coordinates), taught.prepared, strict=True
-            )
+            for listed, implied in both
         )
         return map_by_metric(self, taught, best_metric(S, D, float(self.balance)))
 
@@ -263,8 +206,7 @@ def pair_scatters(pairs: Pairs, coordinates: Coordinates) -> tuple[Scatter, Scat
     """Scatters of the listed must-links and of the listed cannot-links."""
     F, known = coordinates(pairs.points), pairs.restrict(pairs.points)
 
-    def scatter(links: NDArray[np.integer], weight: Floats) -> Scatter:
-        """Weighted scatter of the differences of some links."""
+    def scatter(links: Integers, weight: Floats) -> Scatter:
         Z = F[links[:, 0]] - F[links[:, 1]]
         return Scatter((weight * Z.T) @ Z, float(weight.sum()))
 

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array
 
-from nearkin._types import Floats
+from nearkin._types import Floats, Rng
 from nearkin.errors import InputError, raise_input_errors
 from nearkin.learners.base import stored_learner
 from nearkin.learners.fit_steps import Coordinates, Learned, Taught, call_once, to_host_float64
+from nearkin.learners.parameters import Count, Listed, NotNegative, with_parameters
 from nearkin.learners.teachable import (
     KEPT,
-    SPACE_CONSTRAINTS,
     Columns,
-    LinearInSpaceMixin,
+    LinearInKernelMixin,
     LinearSpace,
     map_by_metric,
     shrink_to_identity,
@@ -27,17 +25,8 @@ from nearkin.learners.teachable import (
 from nearkin.pairs.supervision import Evidence, draw_example_pairs
 from nearkin.rows import access
 from nearkin.rows.sparse import is_sparse
-from nearkin.solvers.logdet import (
-    BOUNDS_CONSTRAINTS,
-    bound_pairs,
-    check_distance_bounds,
-    choose_tolerance,
-    draw_random_pairs,
-    estimate_bounds,
-    project,
-    warn_unless_converged,
-)
-from nearkin.spaces.kernels import KernelFunction
+from nearkin.solvers import logdet
+from nearkin.solvers.logdet import project
 from nearkin.storage.schema import numbers, real, tuple_of, whole
 
 # A given prior may be so far from symmetric by rounding, as a share of its largest entry; and
@@ -79,7 +68,8 @@ def _check_prior(prior: ArrayLike, d: int) -> Floats:
 
 
 @stored_learner(**KEPT, bounds_=tuple_of(real, real), objective_=numbers("_"), n_iter_=whole)
-class ITML(LinearInSpaceMixin, BaseEstimator):
+@with_parameters
+class ITML(LinearInKernelMixin, BaseEstimator):
     """Information-theoretic metric learning: the metric nearest to a prior under bounds on pairs.
 
     Must-linked rows are to lie at most one distance apart and cannot-linked ones at least
@@ -175,51 +165,14 @@ class ITML(LinearInSpaceMixin, BaseEstimator):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        slack: float = 0.5,
-        prior: str | ArrayLike = "identity",
-        bounds: tuple[float, float] | None = None,
-        max_iter: int = 1000,
-        tol: float = 1e-9,
-        kernel: str | KernelFunction | None = None,
-        n_landmarks: int | None = None,
-        landmarks: str | ArrayLike = "random",
-        gamma: str | float = "mean",
-        degree: float = 3,
-        coef0: float = 1,
-        rank_tol: float | None = None,
-        n_components: int | None = None,
-        n_neighbors: int = 5,
-        extension: str = "local",
-        scale: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.slack = slack
-        self.prior = prior
-        self.bounds = bounds
-        self.max_iter = max_iter
-        self.tol = tol
-        self.kernel = kernel
-        self.n_landmarks = n_landmarks
-        self.landmarks = landmarks
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.rank_tol = rank_tol
-        self.n_components = n_components
-        self.n_neighbors = n_neighbors
-        self.extension = extension
-        self.scale = scale
-        self.random_state = random_state
+    slack: float = 0.5
+    prior: Literal["identity", "covariance"] | Listed = "identity"
+    bounds: tuple[float, float] | None = None
+    max_iter: Count = 1000
+    tol: NotNegative = 1e-9
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **SPACE_CONSTRAINTS,
-        **BOUNDS_CONSTRAINTS,
-        "prior": [StrOptions({"identity", "covariance"}), "array-like"],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
+        **logdet.BOUNDS_CONSTRAINTS,
     }
 
     _without_differences: ClassVar[str] = "prior"
@@ -227,38 +180,42 @@ class ITML(LinearInSpaceMixin, BaseEstimator):
     _takes_graded: ClassVar[bool] = True
 
     def _prepare_space(
-        self, space: LinearSpace, evidence: Evidence, X: Any, rng: np.random.RandomState
+        self, space: LinearSpace, evidence: Evidence, X: Any, rng: Rng
     ) -> tuple[Floats, tuple[float, float]]:
         """Return the prior, of shape (r, r), and the two bounds on distances."""
-        if self.kernel is not None:
-            self._refuse_array_prior("in the feature space of a kernel", "kernel=None")
         axes = space.axes if isinstance(space, Columns) else None
-        if axes is not None and is_sparse(X):
-            self._refuse_array_prior("along the axes of sparse rows", "an array of all rows")
+        where = remedy = ""
+        if self.kernel is not None:
+            where, remedy = "in the feature space of a kernel", "kernel=None"
+        elif axes is not None and is_sparse(X):
+            where, remedy = "along the axes of sparse rows", "an array of all rows"
+        if where and not isinstance(self.prior, str):
+            raise InputError(
+                f"prior is an array, which has no meaning {where}: use prior='identity' or "
+                f"prior='covariance', or {remedy}."
+            )
         if isinstance(self.prior, str) or axes is None:
             prior = prior_metric(self.prior, space.covariance, X.shape[0])
         else:
             prior = axes @ _check_prior(self.prior, X.shape[1]) @ axes.T
-        bounds = check_distance_bounds(self.bounds)
+        bounds = logdet.check_distance_bounds(self.bounds)
         if bounds is None:
             bounds = call_once(_draw_bounds, space, X, prior, rng)
         return prior, bounds
 
-    def _learn(
-        self, taught: Taught, coordinates: Coordinates, rng: np.random.RandomState
-    ) -> Learned:
+    def _learn(self, taught: Taught, coordinates: Coordinates, rng: Rng) -> Learned:
         """Find the metric nearest to the prior that keeps the pairs within their bounds."""
         prior, bounds = taught.prepared
         links = draw_example_pairs(taught.evidence, rng)
-        bounded = bound_pairs(links.restrict(links.points), bounds, self.slack)
+        bounded = logdet.bound_pairs(links.restrict(links.points), bounds, self.slack)
         solution = project(
             to_host_float64(coordinates(links.points)),
             bounded,
             prior,
             max_sweeps=self.max_iter,
-            tol=choose_tolerance(self.tol, bounded),
+            tol=logdet.choose_tolerance(self.tol, bounded),
         )
-        warn_unless_converged(solution, "ITML", "Raise max_iter or tol, or lower slack")
+        logdet.warn_unless_converged(solution, "ITML", "Raise max_iter or tol, or lower slack")
         attributes = {
             "bounds_": bounds,
             "objective_": solution.objective,
@@ -266,21 +223,11 @@ class ITML(LinearInSpaceMixin, BaseEstimator):
         }
         return map_by_metric(self, taught, solution.B, attributes)
 
-    def _refuse_array_prior(self, where: str, remedy: str) -> None:
-        """Refuse an array as prior where the learner does not work on the columns of X."""
-        if not isinstance(self.prior, str):
-            raise InputError(
-                f"prior is an array, which has no meaning {where}: use prior='identity' or "
-                f"prior='covariance', or {remedy}."
-            )
 
-
-def _draw_bounds(
-    space: LinearSpace, X: Any, prior: Floats, rng: np.random.RandomState
-) -> tuple[float, float]:
+def _draw_bounds(space: LinearSpace, X: Any, prior: Floats, rng: Rng) -> tuple[float, float]:
     """Estimate bounds on distances of must-links and of cannot-links from random pairs of rows."""
     numbers = access.takeable_numbers(X)
-    ends = numbers[draw_random_pairs(len(numbers), rng)]
+    ends = numbers[logdet.draw_random_pairs(len(numbers), rng)]
     rows, positions = np.unique(ends, return_inverse=True)
     F = to_host_float64(space.coordinates(access.take(X, rows)))
-    return estimate_bounds(F, positions.reshape(2, -1), prior)
+    return logdet.estimate_bounds(F, positions.reshape(2, -1), prior)

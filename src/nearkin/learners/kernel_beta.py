@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils import Tags
-from sklearn.utils._param_validation import Interval, StrOptions
 
-from nearkin._types import Floats
+from nearkin._types import Floats, Integers, Rng
 from nearkin.errors import InputError
 from nearkin.learners.base import stored_learner
 from nearkin.learners.fit_steps import Coordinates, Learned, Taught
+from nearkin.learners.parameters import (
+    Count,
+    KernelParameters,
+    KernelRowsMixin,
+    Positive,
+    with_parameters,
+)
 from nearkin.learners.teachable import TeachableMixin
 from nearkin.pairs.supervision import Evidence, Spread, measure_label_spread, measure_spread
 from nearkin.rows import backends
 from nearkin.spaces.feature_space import (
-    PARAMETER_CONSTRAINTS,
     Extension,
     FeatureSpace,
     LocalExtension,
-    check_rows_for_kernel,
     find_feature_space,
-    set_kernel_tags,
 )
 from nearkin.spaces.kernels import Kernel, KernelFunction, Rows
 from nearkin.spaces.landmarks import KernelLandmarks
@@ -139,12 +139,13 @@ class Weighted:
     gamma_=positive,
     rank_tol_=real,
 )
-class KernelBeta(TeachableMixin, BaseEstimator):
+@with_parameters
+class KernelBeta(KernelRowsMixin, TeachableMixin, KernelParameters, BaseEstimator):
     """Non-linear metric from pairs, in closed form.
 
-    The eigenvectors of a kernel matrix are the directions of its feature space. KernelBeta gives
-    each a new weight: more where must-linked points agree and cannot-linked points differ, less
-    elsewhere. New points join through their nearest landmarks.
+    The eigenvectors of a kernel matrix are the directions of its feature space. Each gets a new
+    weight: more where must-linked points agree and cannot-linked points differ, less elsewhere.
+    New points join through their nearest landmarks.
 
     Parameters
     ----------
@@ -171,9 +172,8 @@ class KernelBeta(TeachableMixin, BaseEstimator):
         matrix as it is, as Yeung and Chang (2007) do, whose first direction is often one that all
         points share (``extension="local"`` only).
     weighting : {"calibrated", "paper"}, default="calibrated"
-        ``"calibrated"`` compares the pairs with chance and trusts them the more the more there
-        are. ``"paper"`` is eq. (4) of the paper; with few pairs it often loses to the
-        Euclidean distance.
+        ``"calibrated"`` compares the pairs with chance and trusts them the more the more there are.
+        ``"paper"`` is eq. (4); with few pairs it often loses to the Euclidean distance.
     prior_pairs : float, default=6
         Strength of the prior, as a number of imaginary pairs that carry no information
         (``"calibrated"`` only).
@@ -185,8 +185,8 @@ class KernelBeta(TeachableMixin, BaseEstimator):
     n_neighbors : int, default=5
         Nearest landmarks that a point is composed of (``extension="local"``).
     extension : {"local", "nystroem"}, default="local"
-        How points are composed of landmarks: by locally linear weights, or by the Nyström
-        formula over all landmarks (slower for many landmarks, smoother for few).
+        How points are composed of landmarks: by locally linear weights, or by the Nyström formula
+        over all (slower for many landmarks, smoother for few).
     n_iter : int, default=1
         Repetitions: from the second on, neighbours and local weights are taken in the space
         learned so far (the paper uses 3).
@@ -210,8 +210,8 @@ class KernelBeta(TeachableMixin, BaseEstimator):
     gamma_, rank_tol_ : float
         In use.
     threshold_ : float
-        Learned distance up to which ``same`` says yes: it best separates the training pairs.
-        Without cannot-links, random pairs stand for them.
+        Learned distance that best separates the training pairs. Without cannot-links, random pairs
+        stand for them.
     sharpness_, far_sharpness_, prevalence_, same_distance_
         How quickly ``chance_same`` falls with the distance, below and above ``threshold_``; the
         share of pairs that are the same as it supposes; and the median distance of these.
@@ -256,57 +256,17 @@ class KernelBeta(TeachableMixin, BaseEstimator):
     _array_api: ClassVar[bool] = True
     _remote: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        *,
-        n_landmarks: int | None = None,
-        landmarks: str | ArrayLike = "random",
-        kernel: str | KernelFunction = "rbf",
-        gamma: str | float = "mean",
-        degree: float = 3,
-        coef0: float = 1,
-        center: bool = True,
-        weighting: str = "calibrated",
-        prior_pairs: float = 6.0,
-        rank_tol: float | None = None,
-        n_components: int | None = None,
-        n_neighbors: int = 5,
-        extension: str = "local",
-        n_iter: int = 1,
-        scale: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.n_landmarks = n_landmarks
-        self.landmarks = landmarks
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.center = center
-        self.weighting = weighting
-        self.prior_pairs = prior_pairs
-        self.rank_tol = rank_tol
-        self.n_components = n_components
-        self.n_neighbors = n_neighbors
-        self.extension = extension
-        self.n_iter = n_iter
-        self.scale = scale
-        self.random_state = random_state
+    kernel: str | KernelFunction = "rbf"
+    center: bool = True
+    weighting: Literal["calibrated", "paper"] = "calibrated"
+    prior_pairs: Positive = 6.0
+    extension: Literal["local", "nystroem"] = "local"
+    n_iter: Count = 1
 
     _takes_triplets: ClassVar[bool] = True
     _takes_graded: ClassVar[bool] = True
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **PARAMETER_CONSTRAINTS,
-        "center": ["boolean"],
-        "weighting": [StrOptions(set(_RANK_TOL))],
-        "prior_pairs": [Interval(Real, 0, None, closed="neither")],
-        "n_iter": [Interval(Integral, 1, None, closed="left")],
-    }
-
-    def _find_space(
-        self, X: Any, points: NDArray[np.integer], rng: np.random.RandomState
-    ) -> UnitDirections:
+    def _find_space(self, X: Any, points: Integers, rng: Rng) -> UnitDirections:
         """Return the directions of feature space above the eigenvalue cut-off."""
         if self.extension == "nystroem" and self.n_iter > 1:
             raise InputError(
@@ -323,16 +283,14 @@ class KernelBeta(TeachableMixin, BaseEstimator):
         return UnitDirections(found, found.extension(self.extension, self.n_neighbors), rank_tol)
 
     def _prepare_space(
-        self, space: UnitDirections, evidence: Evidence, X: Any, rng: np.random.RandomState
+        self, space: UnitDirections, evidence: Evidence, X: Any, rng: Rng
     ) -> tuple[Spread, Spread] | None:
         """Spreads of the pairs that labels imply, same and different; None without labels."""
         if evidence.classes is None:
             return None
         return measure_label_spread(evidence.classes, X, space.coordinates)
 
-    def _learn(
-        self, taught: Taught, coordinates: Coordinates, rng: np.random.RandomState
-    ) -> Learned:
+    def _learn(self, taught: Taught, coordinates: Coordinates, rng: Rng) -> Learned:
         """Weigh the directions by the pairs, ``n_iter`` times, each in the space learned before."""
         found = taught.space.found
         eigenvalues, directions = found.eigenvalues, found.directions
@@ -341,8 +299,7 @@ class KernelBeta(TeachableMixin, BaseEstimator):
         stages: list[ThroughLandmarks] = []
         weights: list[Floats] = []
 
-        def along(some: NDArray[np.integer]) -> Any:
-            """Unweighted coordinates of some rows of X."""
+        def along(some: Integers) -> Any:
             U = coordinates(some)
             if not stages:
                 return U
@@ -353,7 +310,18 @@ class KernelBeta(TeachableMixin, BaseEstimator):
                 learned = KernelLandmarks(Kernel("linear"), stages[-1].coordinates)
                 extension, by_labels = LocalExtension(learned, self.n_neighbors), None
             must, cannot = measure_spread(evidence, along, by_labels)
-            weights.append(self._weigh_directions(must, cannot, found))
+            if self.weighting == "calibrated":
+                weight = calibrated_weights(
+                    must, cannot, found.random_spread, eigenvalues, self.prior_pairs
+                )
+            elif must.weight > 0:
+                weight = paper_weights(must, cannot, float(np.sqrt(eigenvalues).sum()))
+            else:
+                raise InputError(
+                    "weighting='paper' learns from must-links and there are none: use "
+                    "weighting='calibrated', which learns from cannot-links alone too."
+                )
+            weights.append(weight)
             stages.append(ThroughLandmarks(extension, directions * weights[-1]))
 
         beta, eigenvectors = weights[-1], directions
@@ -374,23 +342,3 @@ class KernelBeta(TeachableMixin, BaseEstimator):
             "n_components_": len(beta),
         }
         return Learned(compose(*stages), attributes, Weighted(weights[0], stages[1:]))
-
-    def _weigh_directions(self, must: Spread, cannot: Spread, found: FeatureSpace) -> Floats:
-        """Weights of the directions, of shape (q,), by the learner's ``weighting``."""
-        if self.weighting == "paper":
-            if must.weight == 0:
-                raise InputError(
-                    "weighting='paper' learns from must-links and there are none: use "
-                    "weighting='calibrated', which learns from cannot-links alone too."
-                )
-            return paper_weights(must, cannot, float(np.sqrt(found.eigenvalues).sum()))
-        return calibrated_weights(
-            must, cannot, found.random_spread, found.eigenvalues, self.prior_pairs
-        )
-
-    def _check_rows(self, X: Any, *, reset: bool = False) -> Rows:
-        """Return X checked as rows for the kernel."""
-        return check_rows_for_kernel(self, X, reset=reset)
-
-    def __sklearn_tags__(self) -> Tags:
-        return set_kernel_tags(super().__sklearn_tags__(), self.kernel)

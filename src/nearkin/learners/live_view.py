@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy.linalg import eigh
@@ -48,6 +48,15 @@ class LiveView:
     >>> metric = metric.partial_fit(X, pairs=Pairs(cannot_link=[(3, 8)]))
     >>> view.coordinates().shape
     (400, 2)
+    >>> len(view.embedding([3, 5])), bool((view.variances() >= 0).all())
+    (2, True)
+
+    Beside it, that of a metric with one more pair:
+
+    >>> from copy import copy
+    >>> another = copy(metric).partial_fit(X, pairs=Pairs(cannot_link=[(4, 5)]))
+    >>> view.seen_by(another).coordinates().shape
+    (400, 2)
     """
 
     def __init__(self, metric: Any, X: Any) -> None:
@@ -83,30 +92,12 @@ class LiveView:
         """Embedding of the rows, or of those with the given numbers, of shape (n, q).
 
         They are ``metric.transform(X[rows])``, but for coordinates that are zero throughout.
-
-        Examples
-        --------
-        >>> import nearkin as nk
-        >>> X, y = nk.datasets.make_xor(100, random_state=0)
-        >>> metric = nk.ITML(random_state=0).fit(X, y)
-        >>> nk.LiveView(metric, X).embedding([3, 5]).shape
-        (2, 2)
         """
         image = self._get_image()
-        found: Floats = image(self._rows if rows is None else access.take(self._rows, rows))
-        return found
+        return cast("Floats", image(self._rows if rows is None else access.take(self._rows, rows)))
 
     def variances(self) -> Floats:
-        """Variance of the rows along each principal axis of their learned embedding, decreasing.
-
-        Examples
-        --------
-        >>> import nearkin as nk
-        >>> X, y = nk.datasets.make_xor(100, random_state=0)
-        >>> first, second = nk.LiveView(nk.ITML(random_state=0).fit(X, y), X).variances()
-        >>> bool(first >= second)
-        True
-        """
+        """Variance of the rows along each principal axis of their learned embedding, decreasing."""
         with one_core():
             _, covariance, _ = self._find_learned_moments()
             return np.asarray(np.maximum(eigh(covariance, eigvals_only=True)[::-1], 0.0))
@@ -115,17 +106,6 @@ class LiveView:
         """Return a view of the same rows under a copy of this metric after ``partial_fit``.
 
         It shares the rows with this one, and looks for nothing again.
-
-        Examples
-        --------
-        >>> from copy import copy
-        >>> import nearkin as nk
-        >>> X, y = nk.datasets.make_xor(100, random_state=0)
-        >>> metric = nk.ITML(random_state=0).fit(X, pairs=nk.Pairs([(0, 1)], [(2, 3)]))
-        >>> view = nk.LiveView(metric, X)
-        >>> another = copy(metric).partial_fit(X, pairs=nk.Pairs([(4, 5)]))
-        >>> view.seen_by(another).coordinates().shape
-        (100, 2)
         """
         other = copy(self)
         other._metric = last_learner(metric)

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from copy import deepcopy
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from numbers import Real
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_array
 
-from nearkin._types import Floats
+from nearkin._types import Floats, Rng
 from nearkin.errors import InputError, raise_input_errors
 from nearkin.learners.base import MetricMixin, stored_learner
+from nearkin.learners.parameters import Count, Listed, NotNegative, UsualParameters, with_parameters
 from nearkin.messages import notice
 from nearkin.pairs.supervision import Evidence
 from nearkin.rows.sparse import axes_of_wide_rows
-from nearkin.solvers.large_margin import Classes, find_known_classes, learn_large_margin_metric
+from nearkin.solvers.large_margin import find_known_classes, learn_large_margin_metric
 from nearkin.spaces.linalg import along_principal_axes, principal_axes
 from nearkin.spaces.maps import Affine
 from nearkin.storage.schema import floats, numbers, real, whole
@@ -40,7 +41,8 @@ _MOST_ITERATIONS, _ITERATIONS_OF_FEW = 1000, 5
     objective_=numbers("_"),
     n_iter_=whole,
 )
-class LMNN(MetricMixin, BaseEstimator):
+@with_parameters
+class LMNN(MetricMixin, UsualParameters, BaseEstimator):
     r"""Large margin nearest neighbours: a linear metric for nearest-neighbour rules.
 
     The nearest rows of a row's own class are pulled near to it, and rows of other classes pushed
@@ -68,17 +70,13 @@ class LMNN(MetricMixin, BaseEstimator):
     tol : float, default=1e-3
         Stop when a round of iterations (10, then 20, 40 and so on) lowers the objective by no
         more than this share.
-    scale : bool, default=False
-        Divide columns by their spreads first, as in :class:`Euclidean`.
-    random_state : int, RandomState or None, default=None
-        Draws the example pairs for ``threshold_``; the metric does not depend on it.
+    scale, random_state
+        As in :class:`Euclidean`; the metric does not depend on the latter.
 
     Attributes
     ----------
-    components_ : ndarray of shape (n_components_, d)
-        ``transform`` multiplies centred rows with its transpose. Principal axes of the learned
-        configuration, by decreasing variance.
-    mean_ : ndarray of shape (d,)
+    components_, mean_
+        As in :class:`ITML`.
     margin_ : float
         By how much an impostor's squared distance is to exceed a target's: the mean squared
         Euclidean distance of targets. Another would only scale the metric.
@@ -120,49 +118,31 @@ class LMNN(MetricMixin, BaseEstimator):
 
     _order: ClassVar[str | None] = "C"  # of frames too: the last digits of sums would depend on it
 
-    def __init__(
-        self,
-        *,
-        n_neighbors: int = 3,
-        push: float = 0.5,
-        n_passes: int = 2,
-        n_components: int | None = None,
-        init: str | ArrayLike = "pca",
-        max_iter: int | None = None,
-        tol: float = 1e-3,
-        scale: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.push = push
-        self.n_passes = n_passes
-        self.n_components = n_components
-        self.init = init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.scale = scale
-        self.random_state = random_state
+    n_neighbors: Count = 3
+    push: Annotated[float, Interval(Real, 0, 1, closed="neither")] = 0.5
+    n_passes: Count = 2
+    init: Literal["pca", "identity"] | Listed = "pca"
+    max_iter: Count | None = None
+    tol: NotNegative = 1e-3
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "push": [Interval(Real, 0, 1, closed="neither")],
-        "n_passes": [Interval(Integral, 1, None, closed="left")],
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
-        "init": [StrOptions({"pca", "identity"}), "array-like"],
-        "max_iter": [Interval(Integral, 1, None, closed="left"), None],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "scale": ["boolean"],
-        "random_state": ["random_state"],
-    }
-
-    def _learn_from(self, X: Any, evidence: Evidence, rng: np.random.RandomState) -> None:
+    def _learn_from(self, X: Any, evidence: Evidence, rng: Rng) -> None:
         """Minimise the large-margin objective, and warn where it can mislead."""
         classes = find_known_classes(len(X), evidence)
         mean = X.mean(axis=0, dtype=np.float64)
         known = X[classes.rows].astype(np.float64)
         centered = known - known[0]  # exact zeros where all rows coincide
         centered -= centered.mean(axis=0)
-        _check_both_kinds(classes)
+        if np.bincount(classes.number).max() < 2:
+            raise InputError(
+                "LMNN learns from rows that are alike, but no two are: give must-links, or labels "
+                "with two rows of one class. n_samples=1 in every class is not enough."
+            )
+        labels = np.unique(classes.number[classes.number < classes.n_labels])
+        if len(classes.unlike) == 0 and len(labels) < 2:
+            raise InputError(
+                "LMNN learns from rows that differ, but no two do: give labels of at least two "
+                "classes, or cannot-links beside the must-links."
+            )
         axes = axes_of_wide_rows(known, known.mean(axis=0), deepcopy(rng))
         start = find_starting_map(self.init, centered, self.n_components, axes)
         if axes is not None:
@@ -238,18 +218,3 @@ def find_starting_map(
     if not start.any():
         raise InputError("init is zero everywhere, from where no direction leads down.")
     return start if axes is None else start @ axes.T
-
-
-def _check_both_kinds(classes: Classes) -> None:
-    """Refuse classes in which no two rows are alike, or no two differ."""
-    if np.bincount(classes.number).max() < 2:
-        raise InputError(
-            "LMNN learns from rows that are alike, but no two are: give must-links, or labels "
-            "with two rows of one class. n_samples=1 in every class is not enough."
-        )
-    labels = np.unique(classes.number[classes.number < classes.n_labels])
-    if len(classes.unlike) == 0 and len(labels) < 2:
-        raise InputError(
-            "LMNN learns from rows that differ, but no two do: give labels of at least two "
-            "classes, or cannot-links beside the must-links."
-        )

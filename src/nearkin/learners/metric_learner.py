@@ -2,44 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import nullcontext
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
-from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, Protocol, Self, TypeVar
+from numbers import Integral
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, _fit_context, clone
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.random import sample_without_replacement
 from sklearn.utils.validation import check_is_fitted
 
-from nearkin._types import Floats
+from nearkin._types import Doubles, Floats, Ints, Rng
 from nearkin.errors import few
+from nearkin.learners import selection
 from nearkin.learners.base import MetricMixin, gather_read_once, replace_state, stored_metric
 from nearkin.learners.column_weights import find_column_groups
 from nearkin.learners.compositions import Blend, Chain
 from nearkin.learners.explain import TaughtPart
 from nearkin.learners.fit_steps import keep_results
 from nearkin.learners.geometry_aware import FewRowsWarning
-from nearkin.learners.selection import (
-    EUCLIDEAN,
-    LEAST_PAIRS,
-    Recipe,
-    SelectionReport,
-    SelectionSample,
-    SelectionWarning,
-    describe_doubt,
-    finds_copies,
-    report_contradictions,
-    report_copies,
-    report_uncompared,
-    usual_blend,
+from nearkin.learners.parameters import (
+    Count,
+    Listed,
+    NotNegative,
+    SeedParameter,
+    Transformer,
+    with_parameters,
 )
+from nearkin.learners.selection import usual_blend
 from nearkin.messages import mute_categories, notice, show_progress, tell
 from nearkin.pairs.answers import Answerer, Answers
 from nearkin.pairs.closure import keys_of
@@ -71,52 +65,25 @@ _MOST_AXES = {"groups": 64, "search": 1000}
 _MOST_NAMED = 20
 
 
-class _CutWithRows(Protocol):
-    def restrict(self, rows: NDArray[np.int64]) -> Self: ...
-
-
-Told = TypeVar("Told", bound=_CutWithRows)
-
-
 @dataclass(frozen=True)
 class HostSample:
-    """Rows to learn from, on the host.
+    """Rows to learn from, on the host."""
 
-    Attributes
-    ----------
-    X : ndarray or sparse matrix of shape (m, d)
-    numbers : int ndarray of shape (m,) or None
-        Which rows they are of those given, increasing; None for all of them.
-    n_given : int
-        How many rows were given.
-    """
-
-    X: Any
-    numbers: NDArray[np.int64] | None
+    X: Any  # (m, d), perhaps sparse
+    numbers: Ints | None  # of the rows given, increasing; None for all of them
     n_given: int
 
-    def renumbered(self, told: Told) -> Told:
-        """Renumber what is said of the rows given, for these rows."""
+    def renumbered(self, told: Any) -> Any:
+        """Renumber pairs or evidence about the rows given, for these rows."""
         return told if self.numbers is None else told.restrict(self.numbers)
 
 
-def take_host_sample(X: Any, evidence: Evidence, rng: np.random.RandomState) -> HostSample:
+def take_host_sample(X: Any, evidence: Evidence, rng: Rng) -> HostSample:
     """Take the rows to learn from to the host: the same ones wherever all of them are.
 
-    Parameters
-    ----------
-    X : array, sparse matrix or RemoteRows
-        Checked.
-    evidence : Evidence
-        All rows that its pairs name are taken, and 2500 of those that it knows the classes of.
-    rng : RandomState
-        Draws these, and others, so that there are 5000 rows. It draws nothing where X has no more:
-        all are taken then, and what is learned is what is learned of the same rows in memory.
-
-    Notes
-    -----
-    One pass over rows that are read block by block. Memory for the sample, whatever n is, and for
-    the numbers of labelled rows.
+    They are those that pairs name, 2500 with labels, and others, so that there are 5000. Of no more
+    rows all are taken, and nothing is drawn. One pass over rows that are read block by block, and
+    memory for the sample and the numbers of labelled rows.
     """
     n = int(X.shape[0])
     if n <= SAMPLE_ROWS and not (backends.is_foreign(X) or backends.is_remote(X)):
@@ -125,7 +92,7 @@ def take_host_sample(X: Any, evidence: Evidence, rng: np.random.RandomState) -> 
     return HostSample(access.take_to_host(X, numbers), numbers, n)
 
 
-def _drawn(X: Any, evidence: Evidence, rng: np.random.RandomState) -> NDArray[np.int64]:
+def _drawn(X: Any, evidence: Evidence, rng: Rng) -> Ints:
     """Numbers of the rows to take, increasing."""
     can_be_taken = access.takeable_rows(X)
     n = can_be_taken if isinstance(can_be_taken, int) else len(can_be_taken)
@@ -151,12 +118,13 @@ def _drawn(X: Any, evidence: Evidence, rng: np.random.RandomState) -> NDArray[np
     report_=a("SelectionReport"),
     suspects_=list_of(a("Suspect")),
 )
-class MetricLearner(MetricMixin, BaseEstimator):
+@with_parameters
+class MetricLearner(MetricMixin, SeedParameter, BaseEstimator):
     """Compare learners on held-out pairs, and blend the best of them into one metric.
 
-    Candidates made of this library's learners are compared on held-out pairs. The best is learned
-    from all pairs, blended with the Euclidean distance where it is not certain to be better, and
-    given up for it where nothing is gained. Pairs that look wrong count less and are listed.
+    It is learned from all pairs, blended with the Euclidean distance where it is not certain to be
+    better, and given up for it where nothing is gained. Pairs that look wrong count less and are
+    listed.
 
     Parameters
     ----------
@@ -167,9 +135,8 @@ class MetricLearner(MetricMixin, BaseEstimator):
     robust : bool, default=True
         Whether pairs count less that a metric learned from other pairs disagrees with.
     scale : bool or "auto", default="auto"
-        Whether columns are divided by their spreads first: standard deviations, in which outliers
-        count little. By default where units differ by more than a hundred times;
-        ``report_.columns`` says it.
+        Whether columns are divided by their spreads first, as in :class:`Euclidean`. By default
+        where units differ by more than a hundred times; ``report_.columns`` says it.
     spread : bool, default=False
         Whether pairs are spread to the rows around them before the chosen metric is learned
         (:func:`nearkin.spread_pairs`).
@@ -216,23 +183,11 @@ class MetricLearner(MetricMixin, BaseEstimator):
     answerers_ : list of Answerer
         Who answered, with the share of wrong answers and its 90 % interval, the most reliable
         first; empty unless ``pairs`` were :class:`Answers`.
-    map_ : map
-        What was learned, from rows to coordinates: see :mod:`nearkin.maps`.
-    n_components_ : int
-    threshold_ : float
-        Learned distance up to which ``same`` says yes.
-    sharpness_, far_sharpness_ : float
-        How quickly ``chance_same`` falls with the distance, below and above ``threshold_``: the
-        same, where there were enough pairs to hold out.
-    prevalence_ : float
-        Share of pairs that are the same, as far as verdicts suppose: ½ after ``fit``.
-    same_distance_ : float or None
-        Median distance of the pairs known to be the same.
-    learned_from_ : dict
-        How many rows, must-links, cannot-links, labels and classes there were.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        When X has column names.
+    threshold_, sharpness_, far_sharpness_, prevalence_, same_distance_
+        As in :class:`KernelBeta`; both sharpnesses are the same where there were enough pairs to
+        hold out.
+    map_, n_components_, learned_from_, n_features_in_, feature_names_in_
+        As in :class:`Euclidean`.
 
     Warns
     -----
@@ -257,8 +212,7 @@ class MetricLearner(MetricMixin, BaseEstimator):
     these tell the pairs apart clearly worse than those in all columns, as with records that differ
     in many small ways, learners see all columns (300 axes, if there are more).
 
-    Sparse rows of more than 300 columns are seen along their 300 leading axes, right singular
-    vectors, whatever the learner.
+    Sparse rows of more than 300 columns are seen along their 300 leading singular vectors.
 
     Of more than 5000 rows all is learned from a sample: the rows that pairs name, 2500 labelled
     ones, and others at random, 5000 together, unless pairs name more. It is the same wherever the
@@ -287,46 +241,16 @@ class MetricLearner(MetricMixin, BaseEstimator):
     _remote: ClassVar[bool] = True
     _takes_answers: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        *,
-        time_budget: float = 10.0,
-        robust: bool = True,
-        scale: bool | Literal["auto"] = "auto",
-        spread: bool = False,
-        goal: Literal["groups", "search"] = "groups",
-        n_components: int | Literal["auto"] | None = "auto",
-        n_landmarks: int = 300,
-        groups: Sequence[Any] | None = None,
-        table: Any = None,
-        verbose: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.time_budget = time_budget
-        self.robust = robust
-        self.scale = scale
-        self.spread = spread
-        self.goal = goal
-        self.n_components = n_components
-        self.n_landmarks = n_landmarks
-        self.groups = groups
-        self.table = table
-        self.verbose = verbose
-        self.random_state = random_state
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "time_budget": [Interval(Real, 0, None, closed="left")],
-        "robust": ["boolean"],
-        "scale": ["boolean", StrOptions({"auto"})],
-        "spread": ["boolean"],
-        "goal": [StrOptions({"groups", "search"})],
-        "n_components": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"}), None],
-        "n_landmarks": [Interval(Integral, 2, None, closed="left")],
-        "groups": ["array-like", None],
-        "table": [HasMethods(["fit", "transform"]), None],
-        "verbose": ["boolean"],
-        "random_state": ["random_state"],
-    }
+    time_budget: NotNegative = 10.0
+    robust: bool = True
+    scale: bool | Literal["auto"] = "auto"
+    spread: bool = False
+    goal: Literal["groups", "search"] = "groups"
+    n_components: Count | Literal["auto"] | None = "auto"
+    n_landmarks: Annotated[int, Interval(Integral, 2, None, closed="left")] = 300
+    groups: Listed | None = None
+    table: Transformer | None = None
+    verbose: bool = False
 
     @replace_state
     @_fit_context(prefer_skip_nested_validation=True)
@@ -371,7 +295,7 @@ class MetricLearner(MetricMixin, BaseEstimator):
         with keep_results(), one_blas_thread():
             # Along axes there are no columns that could belong together.
             groups = None if self.axes_ is not None else find_column_groups(self, X.shape[1])
-            trial = SelectionSample(
+            trial = selection.SelectionSample(
                 X, examples, rng, for_search=self.goal == "search", groups=groups
             )
             return self._chosen_and_fitted(X, evidence, answers, sample, trial, remark)
@@ -382,19 +306,22 @@ class MetricLearner(MetricMixin, BaseEstimator):
         evidence: Evidence,
         answers: Answers | None,
         sample: HostSample,
-        trial: SelectionSample,
+        trial: selection.SelectionSample,
         remark: str,
     ) -> Self:
         """Choose a recipe, and learn it from all pairs and all rows on the host."""
         if answers is not None and answers.tell_nothing:
-            report = report_contradictions()
+            report = selection.keep_euclidean(
+                "Answers contradict each other so that nothing follows from them: the Euclidean "
+                "distance is kept."
+            )
         else:
             report = self._report(trial)
         report = replace(report, columns=remark)
-        if report.chance_of_gain is None or set(report.recipe) == {EUCLIDEAN}:
-            notice(report.reason, SelectionWarning)
-        elif (doubt := describe_doubt(report)) is not None:
-            notice(doubt, SelectionWarning)
+        if report.chance_of_gain is None or set(report.recipe) == {selection.EUCLIDEAN}:
+            notice(report.reason, selection.SelectionWarning)
+        elif (doubt := selection.describe_doubt(report)) is not None:
+            notice(doubt, selection.SelectionWarning)
         given = evidence.pairs
         rank = trial.ranks(report.recipe, sample.renumbered(given))
         metric = self._metric(report.recipe, trial)
@@ -479,9 +406,8 @@ class MetricLearner(MetricMixin, BaseEstimator):
         """
         check_is_fitted(self)
         evidence = gather_evidence(count_rows(X), None, pairs, triplets=True)
-        sample = take_host_sample(
-            self._check_rows(X), evidence, check_random_state(self.random_state)
-        )
+        rng = check_random_state(self.random_state)
+        sample = take_host_sample(self._check_rows(X), evidence, rng)
         seen = self._seen_by_metric.apply(sample.X)
         again = copy(self)
         for of_before in ("_importances", "map_"):
@@ -517,7 +443,7 @@ class MetricLearner(MetricMixin, BaseEstimator):
         few = not reset and getattr(self, "axes_", None) is None
         return to_dense(X) if few else X
 
-    def _scales(self, X: Any) -> tuple[NDArray[np.float64] | None, str]:
+    def _scales(self, X: Any) -> tuple[Doubles | None, str]:
         """What columns are divided by, or None, and why."""
         if hasattr(self, "table_"):
             held = getattr(self.table_, "held_", {})
@@ -529,20 +455,23 @@ class MetricLearner(MetricMixin, BaseEstimator):
             return column_scales(X), "Columns are divided by their spreads, as asked for."
         return None, ""
 
-    def _report(self, trial: SelectionSample) -> SelectionReport:
+    def _report(self, trial: selection.SelectionSample) -> selection.SelectionReport:
         names = trial.affordable(float(self.time_budget))
-        if len(trial.pairs) < LEAST_PAIRS:
+        if len(trial.pairs) < selection.LEAST_PAIRS:
             why = f"{len(trial.pairs)} pairs are too few to choose a metric by"
         elif not names:
             why = "There is no time to compare metrics"
         else:
             shown = show_progress(names, "comparing metrics", shown=self.verbose)
             return trial.choice(shown)
-        if finds_copies(trial.X, trial.pairs):
-            return report_copies(why)
-        return report_uncompared(usual_blend(trial.learners), why)
+        if selection.finds_copies(trial.X, trial.pairs):
+            return selection.keep_euclidean(
+                f"{why}: the Euclidean distance is kept, which has must-links nearer than nearly "
+                "all random pairs already."
+            )
+        return selection.report_uncompared(usual_blend(trial.learners), why)
 
-    def _metric(self, recipe: Recipe, trial: SelectionSample) -> Any:
+    def _metric(self, recipe: selection.Recipe, trial: selection.SelectionSample) -> Any:
         """Make the learner of a recipe for all rows."""
         learners = trial.make_ingredients(self.n_landmarks, trial.n_rows)
         parts = []
@@ -553,12 +482,8 @@ class MetricLearner(MetricMixin, BaseEstimator):
         most = self.n_components
         if most == "auto":
             most = _MOST_AXES[self.goal]
-        is_plain = set(recipe) == {EUCLIDEAN} and trial.X.shape[1] <= (most or np.inf)
+        is_plain = set(recipe) == {selection.EUCLIDEAN} and trial.X.shape[1] <= (most or np.inf)
         if is_plain or (len(parts) == 1 and most is None):
             return parts[0]
-        return Blend(
-            parts,
-            weights=list(recipe.values()),
-            n_components=most,
-            random_state=trial.seed,
-        )
+        weights = list(recipe.values())
+        return Blend(parts, weights=weights, n_components=most, random_state=trial.seed)

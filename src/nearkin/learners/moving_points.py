@@ -4,41 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import Tags
-from sklearn.utils._param_validation import Interval, StrOptions
 
-from nearkin._types import Floats
+from nearkin._types import Floats, Ints, Rng
 from nearkin.errors import InputError
 from nearkin.learners.base import MetricMixin, stored_learner
+from nearkin.learners.parameters import (
+    Count,
+    KernelParameters,
+    KernelRowsMixin,
+    NotNegative,
+    Positive,
+    SeedParameter,
+    with_parameters,
+)
 from nearkin.messages import notice
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import Evidence, draw_example_pairs
 from nearkin.rows.distances import linked_distances
-from nearkin.solvers.stress import (
-    AnySprings,
-    CompleteSprings,
-    OrderedSprings,
-    Relaxed,
-    all_squared_distances,
-    join_springs,
-    relax,
-    relax_along,
-    relax_jointly,
-)
+from nearkin.solvers import stress
+from nearkin.solvers.stress import relax
 from nearkin.spaces.feature_space import (
-    PARAMETER_CONSTRAINTS,
     LocalExtension,
-    check_rows_for_kernel,
     find_feature_space,
-    set_kernel_tags,
 )
 from nearkin.spaces.graph import average_equal_rows, deduplicate_pairs
 from nearkin.spaces.kernels import KernelFunction, Rows, resolve_gamma
@@ -62,17 +55,8 @@ _RANK_TOL = 0.03
 # LLMA: most points that others move along with. It bounds time and memory, and was not tuned.
 _MOST_ANCHORS = 1000
 
-# What scikit-learn checks of the parameters that these learners share.
-WINDOW_CONSTRAINTS: dict[str, list[Any]] = {
-    "regularization": [Interval(Real, 0, None, closed="left")],
-    "window": [Interval(Real, 0, None, closed="neither")],
-    "n_iter": [Interval(Integral, 1, None, closed="left"), None],
-    "margin": [Interval(Real, 0, None, closed="left")],
-    "window_neighbors": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left"), None],
-}
 
-
-def window_edges(F: Floats, n_neighbors: int, random_state: Any = None) -> NDArray[np.int64]:
+def window_edges(F: Floats, n_neighbors: int, random_state: Any = None) -> Ints:
     """Pairs (e, 2) of each row and its nearest others, each once; approximate for many rows."""
     n = len(F)
     if n_neighbors >= n - 1:
@@ -92,7 +76,7 @@ def window_springs(
     window: float,
     margin: float,
     random_state: Any = None,
-) -> AnySprings:
+) -> stress.AnySprings:
     r"""Return the objective of KernelA as springs, which the stress solvers minimise.
 
     .. math::
@@ -115,7 +99,6 @@ def window_springs(
     mean_squared = 2 * float(F.var(axis=0).sum()) * n / (n - 1)
 
     def weigh_springs(squared: Floats) -> Floats:
-        """Weights of the window's springs whose rest lengths have these squares."""
         if mean_squared == 0:  # all rows coincide
             return np.full_like(squared, regularization)
         nearness = np.exp(squared / -(window * mean_squared))
@@ -132,19 +115,19 @@ def window_springs(
         np.repeat([False, True, False], [n_must, n_cannot, n_graded]),
     )
     if n_neighbors is None:
-        squared = all_squared_distances(F)
+        squared = stress.all_squared_distances(F)
         weight = weigh_springs(squared)
         np.fill_diagonal(weight, 0.0)
-        return CompleteSprings(weight, np.sqrt(squared), join_springs(n, *links))
+        return stress.CompleteSprings(weight, np.sqrt(squared), stress.join_springs(n, *links))
     edges = window_edges(F, n_neighbors, random_state)
     lengths = linked_distances(F, edges)
     weight = weigh_springs(lengths**2)
     held = weight > 0
     held_springs = (edges[held], weight[held], lengths[held], np.zeros(held.sum(), dtype=bool))
-    return join_springs(n, *map(np.concatenate, zip(held_springs, links, strict=True)))
+    return stress.join_springs(n, *map(np.concatenate, zip(held_springs, links, strict=True)))
 
 
-def make_springs(learner: Any, F: Floats, pairs: Pairs, rng: np.random.RandomState) -> AnySprings:
+def make_springs(learner: Any, F: Floats, pairs: Pairs, rng: Rng) -> stress.AnySprings:
     """Return the springs of a learner's objective from its parameters, pairs and triplets."""
     n_neighbors = learner.window_neighbors
     if isinstance(n_neighbors, str):  # "auto"
@@ -161,10 +144,12 @@ def make_springs(learner: Any, F: Floats, pairs: Pairs, rng: np.random.RandomSta
     if not len(pairs.closer):
         return springs
     spread = float(np.sqrt(2 * F.var(axis=0).sum()))
-    return OrderedSprings(springs, pairs.closer, pairs.closer_weight, _TRIPLET_MARGIN * spread)
+    return stress.OrderedSprings(
+        springs, pairs.closer, pairs.closer_weight, _TRIPLET_MARGIN * spread
+    )
 
 
-def iterate_to_rest(learner: Any, relax: Callable[..., Relaxed]) -> Relaxed:
+def iterate_to_rest(learner: Any, relax: Callable[..., stress.Relaxed]) -> stress.Relaxed:
     """Run a solver for ``learner.n_iter`` steps, or until it converges if that is None."""
     if learner.n_iter is not None:
         return relax(n_iter=learner.n_iter)
@@ -187,7 +172,8 @@ def iterate_to_rest(learner: Any, relax: Callable[..., Relaxed]) -> Relaxed:
     gamma_=positive,
     beta_=maybe(floats("_")),
 )
-class KernelA(MetricMixin, BaseEstimator):
+@with_parameters
+class KernelA(KernelRowsMixin, MetricMixin, KernelParameters, BaseEstimator):
     """Non-linear metric that moves must-linked rows together and preserves neighbourhoods.
 
     Where :class:`KernelBeta` weighs the directions of feature space, KernelA moves each point in
@@ -217,12 +203,10 @@ class KernelA(MetricMixin, BaseEstimator):
         The feature space, as in :class:`KernelBeta`.
     rank_tol : float or None, default=None
         Directions with an eigenvalue below this share of the largest are dropped; None is 0.03.
-    n_components : int or None, default=None
-        Keep this many principal axes of the learned configuration at most.
+    n_components, scale
+        As in :class:`ITML`.
     n_neighbors : int, default=5
         Nearest landmarks that a new point is composed of.
-    scale : bool, default=False
-        Divide columns by their spreads first, as in :class:`Euclidean`.
     random_state : int, RandomState or None, default=None
 
     Attributes
@@ -276,52 +260,15 @@ class KernelA(MetricMixin, BaseEstimator):
     _takes_triplets: ClassVar[bool] = True
     _takes_graded: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        *,
-        regularization: float = 0.01,
-        window: float = 0.1,
-        n_iter: int | None = 2,
-        margin: float = 1.0,
-        learn_weights: bool = False,
-        window_neighbors: int | str | None = "auto",
-        n_landmarks: int | None = None,
-        landmarks: str | ArrayLike = "random",
-        kernel: str | KernelFunction = "rbf",
-        gamma: str | float = "mean",
-        degree: float = 3,
-        coef0: float = 1,
-        rank_tol: float | None = None,
-        n_components: int | None = None,
-        n_neighbors: int = 5,
-        scale: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.regularization = regularization
-        self.window = window
-        self.n_iter = n_iter
-        self.margin = margin
-        self.learn_weights = learn_weights
-        self.window_neighbors = window_neighbors
-        self.n_landmarks = n_landmarks
-        self.landmarks = landmarks
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.rank_tol = rank_tol
-        self.n_components = n_components
-        self.n_neighbors = n_neighbors
-        self.scale = scale
-        self.random_state = random_state
+    regularization: NotNegative = 0.01
+    window: Positive = 0.1
+    n_iter: Count | None = 2
+    margin: NotNegative = 1.0
+    learn_weights: bool = False
+    window_neighbors: Count | Literal["auto"] | None = "auto"
+    kernel: str | KernelFunction = "rbf"
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **{name: rule for name, rule in PARAMETER_CONSTRAINTS.items() if name != "extension"},
-        **WINDOW_CONSTRAINTS,
-        "learn_weights": ["boolean"],
-    }
-
-    def _learn_from(self, X: Rows, evidence: Evidence, rng: np.random.RandomState) -> None:
+    def _learn_from(self, X: Rows, evidence: Evidence, rng: Rng) -> None:
         """Move the rows in feature space by majorisation, and store the landmarks' coordinates."""
         if self.learn_weights and len(evidence.pairs.graded):
             raise InputError(
@@ -337,7 +284,9 @@ class KernelA(MetricMixin, BaseEstimator):
             weights = np.sqrt(space.eigenvalues)
             apart = F[links.must_link[:, 0]] - F[links.must_link[:, 1]]
             must = links.must_weight @ apart**2
-            relaxed = iterate_to_rest(self, partial(relax_jointly, springs, F, must, weights))
+            relaxed = iterate_to_rest(
+                self, partial(stress.relax_jointly, springs, F, must, weights)
+            )
             self.beta_ = weights * relaxed.gains
         else:
             relaxed = iterate_to_rest(self, partial(relax, springs, F))
@@ -359,13 +308,6 @@ class KernelA(MetricMixin, BaseEstimator):
         exact = len(space.rows) == X.shape[0]
         self._keep(learned, X, evidence, rng, self.embedding_ if exact else None)
 
-    def _check_rows(self, X: Any, *, reset: bool = False) -> Rows:
-        """Return X checked as rows for the kernel."""
-        return check_rows_for_kernel(self, X, reset=reset)
-
-    def __sklearn_tags__(self) -> Tags:
-        return set_kernel_tags(super().__sklearn_tags__(), self.kernel)
-
 
 @stored_learner(
     displacements_=floats("a d"),
@@ -376,7 +318,8 @@ class KernelA(MetricMixin, BaseEstimator):
     objective_=numbers("_"),
     n_iter_=whole,
 )
-class LLMA(MetricMixin, BaseEstimator):
+@with_parameters
+class LLMA(MetricMixin, SeedParameter, BaseEstimator):
     r"""Locally linear metric adaptation: a metric that bends input space.
 
     The points named in pairs, the anchors, are displaced: must-linked ones towards each other,
@@ -392,20 +335,14 @@ class LLMA(MetricMixin, BaseEstimator):
 
     Parameters
     ----------
-    regularization : float, default=0.1
-        λ: how strongly the window holds distances, against a must-link of weight one.
-    window : float, default=0.1
-        θ: squared width of the window in which distances are held, in mean squared distances.
+    regularization, window, margin, window_neighbors
+        As in :class:`KernelA`, but for a ``regularization`` of 0.1.
     locality : float, default=0.3
         Squared width σ² of the Gaussian with which points follow an anchor, in mean squared
         distances. The smaller, the fewer points follow; the larger, the smoother the map.
     n_iter : int or None, default=20
         Majorisation steps. Classes that cross each other's way, as in XOR, need more; simpler data
         do with 2. None goes on until a step lowers the objective by less than 0.01 %.
-    margin : float, default=1.0
-        Cannot-linked points are pushed apart up to this many root mean squared distances.
-    window_neighbors : int, None or "auto", default="auto"
-        As in :class:`KernelA`.
     scale : bool, default=False
         Divide columns by their spreads first, as in :class:`Euclidean`.
     random_state : int, RandomState or None, default=None
@@ -458,35 +395,15 @@ class LLMA(MetricMixin, BaseEstimator):
 
     _takes_graded: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        *,
-        regularization: float = 0.1,
-        window: float = 0.1,
-        locality: float = 0.3,
-        n_iter: int | None = 20,
-        margin: float = 1.0,
-        window_neighbors: int | str | None = "auto",
-        scale: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.regularization = regularization
-        self.window = window
-        self.locality = locality
-        self.n_iter = n_iter
-        self.margin = margin
-        self.window_neighbors = window_neighbors
-        self.scale = scale
-        self.random_state = random_state
+    regularization: NotNegative = 0.1
+    window: Positive = 0.1
+    locality: Positive = 0.3
+    n_iter: Count | None = 20
+    margin: NotNegative = 1.0
+    window_neighbors: Count | Literal["auto"] | None = "auto"
+    scale: bool = False
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "locality": [Interval(Real, 0, None, closed="neither")],
-        "scale": ["boolean"],
-        "random_state": ["random_state"],
-        **WINDOW_CONSTRAINTS,
-    }
-
-    def _learn_from(self, X: Floats, evidence: Evidence, rng: np.random.RandomState) -> None:
+    def _learn_from(self, X: Floats, evidence: Evidence, rng: Rng) -> None:
         """Move the anchors by majorisation, and all rows along with them."""
         if np.array_equal(X, np.broadcast_to(X[0], X.shape)):
             notice(
@@ -503,7 +420,7 @@ class LLMA(MetricMixin, BaseEstimator):
         F = rows - mean
         springs = make_springs(self, F, links, rng)
         weights = gaussian_weights(F / width, F[anchors] / width)
-        relaxed = iterate_to_rest(self, partial(relax_along, springs, F, weights))
+        relaxed = iterate_to_rest(self, partial(stress.relax_along, springs, F, weights))
 
         self.displacements_ = relaxed.coefficients
         self.anchors_ = anchors

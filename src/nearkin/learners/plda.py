@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from numbers import Real
-from typing import Any, ClassVar
-
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.linalg import eigh
 from sklearn.base import BaseEstimator
-from sklearn.utils._param_validation import Interval
 
-from nearkin._types import Floats
+from nearkin._types import Floats, Rng
 from nearkin.learners.base import stored_learner
 from nearkin.learners.fit_steps import Coordinates, Learned, Taught, to_host_float64
+from nearkin.learners.parameters import Positive, with_parameters
 from nearkin.learners.teachable import (
     KEPT,
-    SPACE_CONSTRAINTS,
-    LinearInSpaceMixin,
+    LinearInKernelMixin,
     map_by_metric,
     shrink_to_identity,
 )
 from nearkin.pairs.supervision import draw_example_pairs
-from nearkin.spaces.kernels import KernelFunction
 
 # The share of variance that is within classes, where nothing is known: neither more nor less.
 _USUAL_SHARE = 0.5
@@ -56,7 +50,8 @@ def discriminant_metric(within: Floats, total: Floats) -> Floats:
 
 
 @stored_learner(**KEPT)
-class PLDA(LinearInSpaceMixin, BaseEstimator):
+@with_parameters
+class PLDA(LinearInKernelMixin, BaseEstimator):
     """Probabilistic linear discriminant analysis, a linear metric in closed form.
 
     Differences of must-linked rows tell how rows of one class vary; how all rows vary is seen
@@ -69,29 +64,15 @@ class PLDA(LinearInSpaceMixin, BaseEstimator):
     prior_pairs : float or None, default=None
         Strength of the prior, as a number of imaginary must-links for which half of all variance
         is within classes. The default is the number of columns.
-    kernel : str, callable or None, default=None
-        None learns from the columns of X. Otherwise a kernel as in :class:`KernelBeta`, whose 60
-        leading directions take the place of columns.
+    kernel, n_components, scale, random_state
+        As in :class:`ITML`.
     n_landmarks, landmarks, gamma, degree, coef0, n_neighbors, extension, rank_tol
         The feature space of a kernel, as in :class:`KernelBeta`; ``rank_tol=None`` is 0.001.
-    n_components : int or None, default=None
-        Keep this many principal axes of the learned configuration at most.
-    scale : bool, default=False
-        Divide columns by their spreads first, as in :class:`Euclidean`.
-    random_state : int, RandomState or None, default=None
-        Draws landmarks, and random pairs for ``threshold_``.
 
     Attributes
     ----------
-    components_ : ndarray of shape (n_components_, d)
-        Centred rows are multiplied with its transpose, or with a kernel their coordinates in
-        feature space, and then divided by their lengths. Principal axes before that, by
-        decreasing variance.
-    mean_ : ndarray of shape (d,)
-        Without a kernel.
-    landmarks_, eigenvalues_, gamma_
-        With a kernel: row numbers of the landmarks, the decreasing eigenvalues of their centred
-        kernel matrix, and the inverse bandwidth.
+    components_, mean_, landmarks_, eigenvalues_, gamma_
+        As in :class:`ITML`, but that rows are divided by their lengths after all.
     map_, n_components_, column_scale_, learned_from_, n_features_in_, feature_names_in_
         As in :class:`Euclidean`; other attributes are of the divided columns.
 
@@ -117,45 +98,9 @@ class PLDA(LinearInSpaceMixin, BaseEstimator):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        prior_pairs: float | None = None,
-        kernel: str | KernelFunction | None = None,
-        n_landmarks: int | None = None,
-        landmarks: str | ArrayLike = "random",
-        gamma: str | float = "mean",
-        degree: float = 3,
-        coef0: float = 1,
-        rank_tol: float | None = None,
-        n_components: int | None = None,
-        n_neighbors: int = 5,
-        extension: str = "local",
-        scale: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.prior_pairs = prior_pairs
-        self.kernel = kernel
-        self.n_landmarks = n_landmarks
-        self.landmarks = landmarks
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.rank_tol = rank_tol
-        self.n_components = n_components
-        self.n_neighbors = n_neighbors
-        self.extension = extension
-        self.scale = scale
-        self.random_state = random_state
+    prior_pairs: Positive | None = None
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **SPACE_CONSTRAINTS,
-        "prior_pairs": [Interval(Real, 0, None, closed="neither"), None],
-    }
-
-    def _learn(
-        self, taught: Taught, coordinates: Coordinates, rng: np.random.RandomState
-    ) -> Learned:
+    def _learn(self, taught: Taught, coordinates: Coordinates, rng: Rng) -> Learned:
         """Estimate the covariance within classes from must-links, beside imagined ones."""
         links = draw_example_pairs(taught.evidence, rng)
         total = shrink_to_identity(taught.space.covariance, taught.n_rows)

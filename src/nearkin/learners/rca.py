@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils._param_validation import Interval, StrOptions
 
-from nearkin._types import Floats
+from nearkin._types import Floats, Integers, Rng
 from nearkin.errors import InputError
 from nearkin.learners.base import MetricMixin, stored_learner
+from nearkin.learners.parameters import Share, UsualParameters, with_parameters
 from nearkin.learners.teachable import find_axes, find_columns_along
 from nearkin.pairs.closure import find_chunklets
 from nearkin.pairs.supervision import Evidence
@@ -27,7 +25,7 @@ from nearkin.storage.schema import floats, real
 _NO_VARIANCE = 1e-10
 
 
-def within_chunklet_covariance(X: Floats, chunklet: NDArray[np.integer]) -> Floats:
+def within_chunklet_covariance(X: Floats, chunklet: Integers) -> Floats:
     r"""Pooled covariance (d, d) of rows around the mean of their chunklet, a group of linked rows.
 
     .. math:: C = \frac1p \sum_j \sum_{i \in j} (x_i - m_j)(x_i - m_j)^\top
@@ -40,13 +38,10 @@ def within_chunklet_covariance(X: Floats, chunklet: NDArray[np.integer]) -> Floa
     in_order = centered[np.argsort(number, kind="stable")]
     means = np.add.reduceat(in_order, np.cumsum(counts) - counts) / counts[:, None]
     centered -= np.take(means, number, axis=0, out=in_order, mode="clip")
-    covariance: Floats = centered.T @ centered / len(X)
-    return covariance
+    return cast("Floats", centered.T @ centered / len(X))
 
 
-def sum_chunklet_covariance(
-    X: Any, rows: NDArray[np.integer], chunklet: NDArray[np.integer]
-) -> Floats:
+def sum_chunklet_covariance(X: Any, rows: Integers, chunklet: Integers) -> Floats:
     """Compute :func:`within_chunklet_covariance` of rows on devices or in files, in two passes.
 
     ``rows`` are the numbers of the rows in chunklets, ``chunklet`` the chunklet of each.
@@ -78,12 +73,12 @@ def whitening(covariance: Floats, shrinkage: float) -> Floats:
         values > _NO_VARIANCE * values[-1] if shrinkage == 0 else np.ones(len(values), dtype=bool)
     )
     shrunk = (1 - shrinkage) * values[kept] + shrinkage * mean_variance
-    components: Floats = (fix_signs(vectors[:, kept]) / np.sqrt(shrunk)).T
-    return components
+    return cast("Floats", (fix_signs(vectors[:, kept]) / np.sqrt(shrunk)).T)
 
 
 @stored_learner(components_=floats("q d"), mean_=floats("d"), shrinkage_=real)
-class RCA(MetricMixin, BaseEstimator):
+@with_parameters
+class RCA(MetricMixin, UsualParameters, BaseEstimator):
     """Relevant component analysis, a linear metric from must-links.
 
     Rows joined by must-links form chunklets. The metric is the inverse of the covariance within
@@ -97,13 +92,10 @@ class RCA(MetricMixin, BaseEstimator):
         towards the Euclidean one. With ``"auto"`` it is ``d / (d + k)`` for d columns and k
         independent must-links: the fewer links, the less they are trusted. 0 is the method as
         published; directions without any variation within chunklets are dropped then.
-    n_components : int or None, default=None
-        Keep this many principal axes of the learned configuration at most.
-    scale : bool, default=False
-        Divide columns by their spreads first, as in :class:`Euclidean`.
-    random_state : int, RandomState or None, default=None
-        Draws the random pairs that ``threshold_`` is compared with when no two rows are known to
-        differ.
+    n_components
+        As in :class:`ITML`.
+    scale, random_state
+        As in :class:`Euclidean`.
 
     Attributes
     ----------
@@ -143,27 +135,9 @@ class RCA(MetricMixin, BaseEstimator):
     _remote: ClassVar[bool] = True
     _sparse: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        *,
-        shrinkage: str | float = "auto",
-        n_components: int | None = None,
-        scale: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.shrinkage = shrinkage
-        self.n_components = n_components
-        self.scale = scale
-        self.random_state = random_state
+    shrinkage: Literal["auto"] | Share = "auto"
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "shrinkage": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="both")],
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
-        "scale": ["boolean"],
-        "random_state": ["random_state"],
-    }
-
-    def _learn_from(self, X: Any, evidence: Evidence, rng: np.random.RandomState) -> None:
+    def _learn_from(self, X: Any, evidence: Evidence, rng: Rng) -> None:
         """Whiten the covariance within chunklets."""
         rows, chunklet = find_chunklets(evidence.pairs.must_link, evidence.classes)
         n_links = len(rows) - chunklet.max(initial=-1) - 1

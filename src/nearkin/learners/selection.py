@@ -12,7 +12,7 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.decomposition import PCA
 
-from nearkin._types import Floats, Ints, Mask
+from nearkin._types import Floats, Ints, Mask, Rng
 from nearkin.learners.column_weights import ColumnWeights
 from nearkin.learners.compositions import Chain
 from nearkin.learners.cosine_metric import CosineMetric
@@ -125,36 +125,21 @@ class SelectionWarning(UserWarning):
 
     Examples
     --------
-    >>> import warnings
     >>> import nearkin as nk
-    >>> X, y = nk.datasets.make_xor(40, random_state=0)
-    >>> with warnings.catch_warnings(record=True) as told:
-    ...     warnings.simplefilter("always")
-    ...     metric = nk.MetricLearner(random_state=0).fit(X, pairs=nk.Pairs([(0, 3)], [(0, 1)]))
-    >>> [warning.category.__name__ for warning in told]
-    ['SelectionWarning']
+    >>> issubclass(nk.SelectionWarning, UserWarning)
+    True
     """
 
 
 @stored(name=text, auc=real, gain=real, error=real, chosen=truth)
 @dataclass(frozen=True)
 class Candidate:
-    """A line of the report.
-
-    Attributes
-    ----------
-    name : str
-    auc : float
-        Pair AUC on held-out pairs.
-    gain, error : float
-        Over the Euclidean distance, and its standard error.
-    chosen : bool
-    """
+    """A line of the report."""
 
     name: str
-    auc: float
-    gain: float
-    error: float
+    auc: float  # pair AUC on held-out pairs
+    gain: float  # over the Euclidean distance
+    error: float  # standard error of the gain
     chosen: bool = False
 
 
@@ -232,17 +217,13 @@ class SelectionReport:
 
 @dataclass(frozen=True)
 class Ingredient:
-    """A learner that may be a part of the metric.
-
-    ``share`` is in proportion to that in the usual blend; with ``keeps_columns`` it sees all
-    columns, where others see the leading principal axes.
-    """
+    """A learner that may be a part of the metric."""
 
     learner: Any
-    share: float = _SHARE
+    share: float = _SHARE  # in proportion to that in the usual blend
     needs_must_links: bool = False
     takes_triplets: bool = True
-    keeps_columns: bool = False
+    keeps_columns: bool = False  # where others see the leading principal axes
 
 
 def make_ingredients(
@@ -335,34 +316,20 @@ def weighted_auc(distances: Floats, same: Mask, weight: Floats) -> float:
 
 @dataclass(frozen=True)
 class HeldOutDistances:
-    """Squared distances under learners that did not see the pairs they are of.
+    """Squared distances under learners that did not see the k pairs they are of.
 
-    Attributes
-    ----------
-    judged : list of bool ndarray of shape (k,)
-        Which of the k pairs each fold judges: those given, and after them those of triplets, all
-        that are to be nearer and then all that are to be farther.
-    distances, random : dict of list of ndarray
-        For each learner and fold, those of the judged pairs and of random pairs of rows, whose
-        mean is 1.
-    same : bool ndarray of shape (k,)
-        Which pairs are must-links, or the nearer ones of triplets.
-    links, random_links : int ndarray of shape (k, 2)
-        The rows of these pairs, and of random ones.
+    Pairs are those given, and after them those of triplets: first all that are to be nearer.
     """
 
-    judged: list[Mask]
-    distances: dict[str, list[Floats]]
-    random: dict[str, list[Floats]]
-    same: Mask
-    links: Ints
+    judged: list[Mask]  # which pairs each fold judges
+    distances: dict[str, list[Floats]]  # of these, by learner and fold
+    random: dict[str, list[Floats]]  # of random pairs, whose mean is 1
+    same: Mask  # which pairs are must-links, or the nearer ones of triplets
+    links: Ints  # rows of the pairs
     random_links: Ints
 
     def ranks(self, recipe: Recipe) -> Floats:
-        """Rank of each pair among random ones under a blend of learners; NaN if not judged.
-
-        Of a pair that several folds judge, the mean.
-        """
+        """Mean rank of each pair among random ones under a blend of learners; NaN if not judged."""
         total, count = np.zeros(len(self.same)), np.zeros(len(self.same))
         for fold, judged in enumerate(self.judged):
             blended, among = (
@@ -376,10 +343,7 @@ class HeldOutDistances:
         return out
 
     def squared(self, names: list[str]) -> tuple[Floats, Mask]:
-        """Squared distances of judged pairs, a column for each learner, and which are judged.
-
-        Of a pair that several folds judge, the mean.
-        """
+        """Mean squared distances of judged pairs, a column a learner, and which these are."""
         total, count = np.zeros((len(self.same), len(names))), np.zeros(len(self.same))
         for fold, judged in enumerate(self.judged):
             total[judged] += np.column_stack([self.distances[name][fold] for name in names])
@@ -412,10 +376,7 @@ class HeldOutDistances:
 
 
 def hold_out(
-    learners: Iterable[tuple[str, Any, Floats]],
-    n_rows: int,
-    pairs: Pairs,
-    rng: np.random.RandomState,
+    learners: Iterable[tuple[str, Any, Floats]], n_rows: int, pairs: Pairs, rng: Rng
 ) -> HeldOutDistances:
     """Fit every learner to parts of the pairs, and measure those that are left out.
 
@@ -424,7 +385,8 @@ def hold_out(
     learner that refuses a part of the pairs, such as PLDA without must-links, is left out.
     """
     folds = make_pair_folds(pairs, N_FOLDS, rng, unseen="one")
-    named = Evidence(_some(pairs, rng), None)
+    # Of few pairs rows become landmarks meanwhile.
+    named = Evidence(_draw_some(pairs, _MOST_NAMED, rng), None)
     learned_from = [pairs.subset(learn) for learn, _ in folds]
     n_must, n_cannot, n_triplets = map(len, (pairs.must_link, pairs.cannot_link, pairs.closer))
     near, far = pairs.closer[:, [0, 1]], pairs.closer[:, [0, 2]]
@@ -437,8 +399,14 @@ def hold_out(
     for name, learner, rows in learners:
         try:
             # Many small matrices, and parameters that are known to be right.
-            with one_core(), config_context(skip_parameter_validation=True):
-                embeddings = [_embedded(learner, rows, part, named) for part in learned_from]
+            with (
+                one_core(),
+                config_context(skip_parameter_validation=True),
+                mute_categories(Warning),  # what is worth one shows in the final fit
+            ):
+                embeddings = [
+                    call_once(_embed, learner, rows, part, named) for part in learned_from
+                ]
         except ValueError:
             continue
         squared = [linked_distances(Z, random_links) ** 2 for Z in embeddings]
@@ -451,31 +419,27 @@ def hold_out(
     return HeldOutDistances(judged, distances, random, same, links, random_links)
 
 
-def _some(pairs: Pairs, rng: np.random.RandomState) -> Pairs:
-    """A few of the pairs, whose rows become landmarks while learners are compared."""
-    if len(pairs) <= _MOST_NAMED:
+def _draw_some(pairs: Pairs, most: int, rng: Rng) -> Pairs:
+    """Return ``most`` of the pairs, or all if they are no more."""
+    if len(pairs) <= most:
         return pairs
     kept = np.zeros(len(pairs), dtype=bool)
-    kept[rng.choice(len(pairs), _MOST_NAMED, replace=False)] = True
+    kept[rng.choice(len(pairs), most, replace=False)] = True
     return pairs.subset(kept)
 
 
-def _embedded(learner: Any, rows: Floats, pairs: Pairs, named: Evidence) -> Floats:
+def _embed(learner: Any, rows: Floats, pairs: Pairs, named: Evidence) -> Floats:
     """Rows under what a learner makes of some pairs; first steps that chains share are taken once.
 
     Where to learn is found once for all parts of the pairs: it depends on which rows they name, not
     on what is said of these.
     """
-    first, *others = learner.steps if isinstance(learner, Chain) else [learner]
-    # What is worth a warning shows in the final fit.
-    with mute_categories(Warning):
-        rows = call_once(_taught, first, rows, pairs, named)
+    if isinstance(learner, Chain):
+        first, *others = learner.steps
+        rows = call_once(_embed, first, rows, pairs, named)
         for step in others:
-            rows = _taught(step, rows, pairs, named)
-    return rows
-
-
-def _taught(learner: Any, rows: Floats, pairs: Pairs, named: Evidence) -> Floats:
+            rows = _embed(step, rows, pairs, named)
+        return rows
     if isinstance(learner, TeachableMixin):
         return np.asarray(embed_by_pairs(learner, rows, pairs, named))
     return np.asarray(clone(learner).fit(rows, pairs=pairs).transform(rows))
@@ -522,7 +486,14 @@ def choose(
         reason = _why_euclidean(best, comparison, n_judged, remark)
         best, recipe = EUCLIDEAN, recipes[EUCLIDEAN]
     else:
-        reason = f"{describe_recipe(recipe)}. {_why(comparison, seen)}"
+        # What it is preferred to the Euclidean distance for: what was seen, or belief.
+        if comparison.t >= _SHOWN:
+            why = f"Better than the Euclidean distance ({seen})."
+        elif comparison.gain > 0:
+            why = f"It gains on most data; held-out pairs say so too, but do not prove it ({seen})."
+        else:
+            why = f"It gains on most data, though it was no better on the held-out pairs ({seen})."
+        reason = f"{describe_recipe(recipe)}. {why}"
         if for_search:
             recipe = blend_in_euclidean(recipe, _SHARE_FOR_SEARCH)
             reason += (
@@ -565,23 +536,9 @@ def _prior_belief(blend: Floats, euclidean: Floats, same: Mask) -> tuple[float, 
         if max(by_blend - _MADE_TO_SUIT, by_euclidean) <= _NOTHING_TOLD:
             return _NOTHING_TO_LEARN, "no distance tells these pairs apart better than chance would"
     must = euclidean[judged & same]
-    if len(must) and is_one_thing(must):
+    if len(must) and np.median(must) < _ONE_THING:
         return _NOTHING_KNOWN, "it has must-links nearer than nearly all random pairs already"
     return _LEARNING_HELPS, ""
-
-
-def is_one_thing(rank: Floats) -> bool:
-    """Whether must-links of these ranks are one thing rather than one class."""
-    return bool(np.median(rank) < _ONE_THING)
-
-
-def _why(comparison: AucComparison, seen: str) -> str:
-    """What a metric is preferred to the Euclidean distance for: what was seen, or belief."""
-    if comparison.t >= _SHOWN:
-        return f"Better than the Euclidean distance ({seen})."
-    if comparison.gain > 0:
-        return f"It gains on most data; held-out pairs say so too, but do not prove it ({seen})."
-    return f"It gains on most data, though it was no better on the held-out pairs ({seen})."
 
 
 def _why_euclidean(best: str, comparison: AucComparison, n_judged: int, remark: str) -> str:
@@ -623,21 +580,8 @@ def report_uncompared(recipe: Recipe, why: str) -> SelectionReport:
     return SelectionReport(reason, recipe=blend_in_euclidean(recipe, _SHARE_UNSEEN))
 
 
-def report_copies(why: str) -> SelectionReport:
-    """Report the Euclidean distance, where nothing can be compared and it finds copies."""
-    reason = (
-        f"{why}: the Euclidean distance is kept, which has must-links nearer than nearly all "
-        "random pairs already."
-    )
-    return SelectionReport(reason, recipe={EUCLIDEAN: 1.0})
-
-
-def report_contradictions() -> SelectionReport:
-    """Report the Euclidean distance, where answers contradict each other completely."""
-    reason = (
-        "Answers contradict each other so that nothing follows from them: the Euclidean distance "
-        "is kept."
-    )
+def keep_euclidean(reason: str) -> SelectionReport:
+    """Report the Euclidean distance, for a reason that no comparison gave."""
     return SelectionReport(reason, recipe={EUCLIDEAN: 1.0})
 
 
@@ -676,7 +620,7 @@ def compare_after_change(
 def finds_copies(X: Floats, pairs: Pairs) -> bool:
     """Whether plain distances have must-links nearer than nearly all random pairs."""
     must = Pairs(pairs.must_link)
-    return len(must) > 0 and is_one_thing(plain_ranks(X, must)[0])
+    return len(must) > 0 and bool(np.median(plain_ranks(X, must)[0]) < _ONE_THING)
 
 
 class SeenRows:
@@ -701,22 +645,13 @@ class SelectionSample:
     """Some of the rows and pairs, on which candidates are compared."""
 
     def __init__(
-        self,
-        X: Floats,
-        pairs: Pairs,
-        rng: np.random.RandomState,
-        *,
-        for_search: bool = False,
-        groups: Any = None,
+        self, X: Floats, pairs: Pairs, rng: Rng, *, for_search: bool = False, groups: Any = None
     ) -> None:
         self.for_search = for_search
         self.groups = groups
         strength = float(pairs.must_weight.sum() + pairs.cannot_weight.sum())
         strength += float(pairs.closer_weight.sum())
-        if len(pairs) > _MOST_PAIRS:
-            kept = np.zeros(len(pairs), dtype=bool)
-            kept[rng.choice(len(pairs), _MOST_PAIRS, replace=False)] = True
-            pairs = pairs.subset(kept)
+        pairs = _draw_some(pairs, _MOST_PAIRS, rng)
         rows = pairs.points
         if len(rows) < min(_MOST_ROWS, len(X)):
             others = np.setdiff1d(np.arange(len(X)), rows, assume_unique=True)
@@ -775,11 +710,6 @@ class SelectionSample:
             of_triplets=not _statements(self.pairs),
         )
 
-    def _trust(self, rank: Floats) -> Floats:
-        """How much each judged pair counts: less where others contradict it."""
-        n_pairs = len(_statements(self.pairs))
-        return _weights(weaken_doubtful_pairs(self.pairs, rank[:n_pairs]))
-
     def judgement(
         self, recipe: Recipe, Z: Floats, usual_threshold: float
     ) -> tuple[dict[str, float | None], Quality | None]:
@@ -809,7 +739,8 @@ class SelectionSample:
         seen = nearer * linked_distances(Z, links)
         found: dict[str, float | None] = {}
         if min(same.sum(), (~same).sum()) >= _LEAST_JUDGED:
-            weight = self._trust(self.held_out.ranks(recipe))[known]
+            rank = self.held_out.ranks(recipe)[: len(_statements(self.pairs))]
+            weight = _weights(weaken_doubtful_pairs(self.pairs, rank))[known]
             both = np.concatenate([unseen, seen])
             verdicts = fit_logistic_verdicts(both, np.tile(same, 2), np.tile(weight, 2))
             verdicts = shrink_verdicts(verdicts, unseen[same], unseen[~same])

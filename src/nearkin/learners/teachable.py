@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from copy import copy, deepcopy
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self, cast
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import _fit_context, clone
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import check_random_state
 
-from nearkin._types import Doubles, Floats
+from nearkin._types import Doubles, Floats, Integers, Ints, Rng
 from nearkin.errors import InputError
 from nearkin.learners.base import MetricMixin, update_state
 from nearkin.learners.explain import TaughtPart
@@ -23,6 +22,7 @@ from nearkin.learners.fit_steps import (
     learn_in_space,
     to_host_float64,
 )
+from nearkin.learners.parameters import KernelParameters, KernelRowsMixin, with_parameters
 from nearkin.messages import notice
 from nearkin.pairs.labels import number_classes
 from nearkin.pairs.pairs import Pairs
@@ -38,27 +38,15 @@ from nearkin.rows.sparse import (
     project_along,
 )
 from nearkin.rows.validation import count_rows
+from nearkin.spaces import maps
 from nearkin.spaces.feature_space import (
     PARAMETER_CONSTRAINTS,
     Extension,
-    FeatureSpace,
-    check_rows_for_kernel,
     find_feature_space,
-    set_kernel_tags,
 )
-from nearkin.spaces.kernels import Rows, unit_rows
+from nearkin.spaces.kernels import KernelFunction, Rows, unit_rows
 from nearkin.spaces.linalg import leading_components
-from nearkin.spaces.maps import (
-    Affine,
-    Map,
-    ThroughLandmarks,
-    UnitLength,
-    compose,
-    compose_after_scaling,
-)
 from nearkin.storage.schema import Spec, floats, ints, maybe, positive
-
-RowNumbers = NDArray[np.integer]
 
 # Up to so many rows, threads of BLAS wait for each other more often than they help. Not tuned.
 _FEW_ROWS = 1500
@@ -77,7 +65,7 @@ class TeachableMixin(MetricMixin):
     Both call the two steps of :mod:`nearkin.learners.fit_steps`, which says what a learner has.
     """
 
-    def _learn_from(self, X: Any, evidence: Evidence, rng: np.random.RandomState) -> None:
+    def _learn_from(self, X: Any, evidence: Evidence, rng: Rng) -> None:
         """Find the space, learn there, and set the fitted attributes."""
         with one_blas_thread(X.shape[0] <= _FEW_ROWS):
             taught = find_space(self, X, evidence, rng)
@@ -115,17 +103,15 @@ class TeachableMixin(MetricMixin):
         ------
         ValueError
             If a pair is withdrawn that was not given, if X is not that of ``fit``, or if the
-            learner was loaded from a file, which does not keep the pairs. After an error the
-            learner is as it was.
+            learner was loaded from a file, which does not keep the pairs.
 
         Notes
         -----
         Points of later pairs are no landmarks: fit again once there are many of them.
 
         When the last cannot-link goes, up to 4000 random rows are read once, which then stand for
-        different ones in ``threshold_``. With labels it takes pairs drawn from them, for which
-        labelled rows are read again; ITML learns from such pairs too, and KernelBeta with
-        ``n_iter`` above 1 measures all labelled rows again.
+        different ones in ``threshold_``. Where there are labels, labelled rows are read again for
+        it, by ITML, and by KernelBeta with ``n_iter`` above 1.
 
         Examples
         --------
@@ -143,8 +129,7 @@ class TeachableMixin(MetricMixin):
         if not hasattr(self, "threshold_"):
             if withdrawn is not None and len(withdrawn):
                 raise InputError("nothing to withdraw: this learner is not fitted yet.")
-            fitted: Self = self.fit(X, y, pairs=pairs)
-            return fitted
+            return cast("Self", self.fit(X, y, pairs=pairs))
         taught = get_taught(self)
         triplets, graded = self._takes_triplets, self._takes_graded
         check_roles(y, pairs, triplets=triplets, graded=graded)
@@ -169,8 +154,7 @@ class TeachableMixin(MetricMixin):
         """Learn from other evidence about the same X; only rows new to the pairs are read."""
         taught = get_taught(self)
 
-        def read(rows: RowNumbers) -> Any:
-            """Coordinates of rows of X by their numbers."""
+        def read(rows: Integers) -> Any:
             return taught.space.coordinates(
                 self._check_and_scale(access.take(X, rows), reset=False)
             )
@@ -192,13 +176,11 @@ class TeachableMixin(MetricMixin):
     def _keep_result(self, learned: Learned, taught: Taught) -> Self:
         """Set the fitted attributes from the results of :func:`learn_in_space`."""
         self.__dict__.pop("_importances", None)
-        map_ = compose_after_scaling(self.column_scale_, learned.map)
+        map_ = maps.compose_after_scaling(self.column_scale_, learned.map)
         self.__dict__.update(learned.attributes, map_=map_, _taught=taught)
         return self
 
-    def _prepare_space(
-        self, space: Any, evidence: Evidence, X: Any, rng: np.random.RandomState
-    ) -> Any:
+    def _prepare_space(self, space: Any, evidence: Evidence, X: Any, rng: Rng) -> Any:
         """Return what else ``_learn`` needs that does not depend on pairs: here None."""
 
 
@@ -240,11 +222,6 @@ KEPT: dict[str, Spec] = {
     "eigenvalues_": maybe(floats("_")),
     "gamma_": maybe(positive),
 }
-# What scikit-learn checks of the parameters that these learners share.
-SPACE_CONSTRAINTS: dict[str, list[Any]] = {
-    **PARAMETER_CONSTRAINTS,
-    "kernel": [*PARAMETER_CONSTRAINTS["kernel"], None],
-}
 
 
 @dataclass(frozen=True)
@@ -270,9 +247,9 @@ class Columns:
         """Turn a linear map of coordinates, of shape (q, r), into one of centred rows, (q, d)."""
         return components if self.axes is None else components @ self.axes
 
-    def map(self, components: Floats) -> Map:
+    def map(self, components: Floats) -> maps.Map:
         """Return the map that centres rows and multiplies them with a matrix of shape (q, d)."""
-        return Affine(components, self.mean)
+        return maps.Affine(components, self.mean)
 
     @property
     def attributes(self) -> dict[str, Any]:
@@ -284,7 +261,7 @@ class Columns:
 class Directions:
     """Rows along the leading directions of a kernel's feature space."""
 
-    rows: NDArray[np.int64]
+    rows: Ints
     eigenvalues: Floats
     gamma: float
     extension: Extension
@@ -299,14 +276,13 @@ class Directions:
         """Return ``components`` unchanged: a kernel's feature space has no columns."""
         return components
 
-    def map(self, components: Floats) -> Map:
+    def map(self, components: Floats) -> maps.Map:
         """Return the map of rows for a linear map of their coordinates, of shape (q, r)."""
-        return ThroughLandmarks(self.extension, self.landmarks @ components.T)
+        return maps.ThroughLandmarks(self.extension, self.landmarks @ components.T)
 
     def coordinates(self, X: Rows) -> Floats:
         """Coordinates of rows in this space, of shape (n, r), in float64."""
-        found: Floats = backends.widen(self.extension.embed(X, self.landmarks))
-        return found
+        return cast("Floats", backends.widen(self.extension.embed(X, self.landmarks)))
 
     @property
     def attributes(self) -> dict[str, Any]:
@@ -317,7 +293,7 @@ class Directions:
 LinearSpace = Columns | Directions
 
 
-def find_columns(X: Any, rng: np.random.RandomState | None = None) -> Columns:
+def find_columns(X: Any, rng: Rng | None = None) -> Columns:
     """Return the columns of X as the space to learn in, or axes in place of very many columns.
 
     By :func:`find_axes`, in O(n d²) time and d² numbers beside some rows. ``rng`` stays as it was.
@@ -328,7 +304,7 @@ def find_columns(X: Any, rng: np.random.RandomState | None = None) -> Columns:
     return find_columns_along(X, mean, find_axes(X, mean, rng))
 
 
-def find_axes(X: Any, mean: Doubles, rng: np.random.RandomState | None) -> Floats | None:
+def find_axes(X: Any, mean: Doubles, rng: Rng | None) -> Floats | None:
     """Find leading axes for rows of very many columns, of shape (r, d); None for fewer columns.
 
     Sparse rows of more than 300 columns have 300 axes; others have them from 1000 columns on.
@@ -374,17 +350,6 @@ def shrink_to_identity(covariance: Floats, n_rows: int) -> Floats:
     return np.asarray((1 - shrinkage) * covariance + shrinkage * mean_variance * np.eye(d))
 
 
-def find_directions(found: FeatureSpace, extension: Extension) -> Directions:
-    """Return the leading directions of a kernel's feature space, 60 at most, as a space."""
-    return Directions(
-        found.rows,
-        found.eigenvalues[:_MOST_DIRECTIONS],
-        found.kernel.gamma,
-        extension,
-        found.weighted_directions[:, :_MOST_DIRECTIONS],
-    )
-
-
 @dataclass(frozen=True)
 class Projection:
     """The map from coordinates in a space to the learned ones: linear, perhaps to unit length."""
@@ -428,15 +393,14 @@ def map_by_metric(
     }
     learned = space.map(in_columns)
     if unit_length:
-        learned = compose(learned, UnitLength())
+        learned = maps.compose(learned, maps.UnitLength())
     return Learned(learned, attributes, Projection(components, unit_length))
 
 
 class LinearInSpaceMixin(TeachableMixin):
     """Where a linear metric is learned: on the columns of X, or in a kernel's feature space.
 
-    The learner has the parameters ``kernel``, ``rank_tol``, ``n_components``, ``random_state`` and
-    those of :func:`nearkin.spaces.feature_space.find_feature_space`. Its ``_learn`` ends with
+    The learner has a ``kernel``, perhaps None, and ``_learn``, which ends with
     :func:`map_by_metric`.
     """
 
@@ -446,15 +410,18 @@ class LinearInSpaceMixin(TeachableMixin):
     _remote: ClassVar[bool] = True
     _sparse: ClassVar[bool] = True
 
-    def _find_space(
-        self, X: Any, points: NDArray[np.integer], rng: np.random.RandomState
-    ) -> LinearSpace:
+    def _find_space(self, X: Any, points: Integers, rng: Rng) -> LinearSpace:
         """Return the columns of X, or the leading directions of a kernel's feature space."""
         if self.kernel is not None:
             rank_tol = _RANK_TOL if self.rank_tol is None else float(self.rank_tol)
             found = find_feature_space(self, X, points, rank_tol, rng)
-            extension = found.extension(self.extension, self.n_neighbors, _MOST_DIRECTIONS)
-            return find_directions(found, extension)
+            return Directions(
+                found.rows,
+                found.eigenvalues[:_MOST_DIRECTIONS],
+                found.kernel.gamma,
+                found.extension(self.extension, self.n_neighbors, _MOST_DIRECTIONS),
+                found.weighted_directions[:, :_MOST_DIRECTIONS],
+            )
         space = call_once(find_columns, X, rng)
         if not _are_rows_equal(X, space):
             return space
@@ -464,12 +431,14 @@ class LinearInSpaceMixin(TeachableMixin):
         )
         return replace(space, covariance=np.zeros_like(space.covariance))
 
-    def _check_rows(self, X: Any, *, reset: bool = False) -> Rows:
-        """Check rows for the columns of X or for the kernel."""
-        if self.kernel is None:
-            return super()._check_rows(X, reset=reset)
-        return check_rows_for_kernel(self, X, reset=reset)
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        return tags if self.kernel is None else set_kernel_tags(tags, self.kernel)
+@with_parameters
+class LinearInKernelMixin(KernelRowsMixin, LinearInSpaceMixin, KernelParameters):
+    """Where a linear metric is learned that has the parameters of a kernel's feature space."""
+
+    kernel: str | KernelFunction | None = None
+    extension: Literal["local", "nystroem"] = "local"
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "kernel": [*PARAMETER_CONSTRAINTS["kernel"], None],
+    }

@@ -116,20 +116,15 @@ def advise_on_answerers(answerers: list[Answerer]) -> str:
     often = [one for one in answerers if _OFTEN_WRONG < one.wrong.low <= 0.5]
     named = [one for one in answerers if one.name != UNNAMED]
     unknown = [one for one in named if one.wrong.high - one.wrong.low > _WIDE]
-    said = []
-    if reversed_:
-        said.append(
-            f"Mostly wrong: {_join_names(reversed_)}. What they say counts as the opposite; ask "
-            "whether they took same for different."
-        )
-    if often:
-        said.append(f"Look at answers of {_join_names(often)}: many are wrong.")
-    if unknown:
-        said.append(
-            f"Too little is known of {_join_names(unknown)}: more answers to pairs that others "
-            "answer too would tell."
-        )
-    return " ".join(said) or "Nobody stands out."
+    said = {
+        "Mostly wrong: {}. What they say counts as the opposite; ask whether they took same for "
+        "different.": reversed_,
+        "Look at answers of {}: many are wrong.": often,
+        "Too little is known of {}: more answers to pairs that others answer too would "
+        "tell.": unknown,
+    }
+    told = [text.format(_join_names(some)) for text, some in said.items() if some]
+    return " ".join(told) or "Nobody stands out."
 
 
 def format_answerers(answerers: list[Answerer]) -> str:
@@ -443,13 +438,9 @@ class Answers:
         return len(self._same)
 
     def __repr__(self) -> str:
-        parts = [
-            f"{counted(self.n_answers, 'answer')} by {len(self.names)} "
-            f"to {counted(len(self.links), 'pair')}"
-        ]
-        if self.n_rows is not None:
-            parts.append(f"n_rows={self.n_rows}")
-        return f"Answers({', '.join(parts)})"
+        answers, pairs = counted(self.n_answers, "answer"), counted(len(self.links), "pair")
+        known = "" if self.n_rows is None else f", n_rows={self.n_rows}"
+        return f"Answers({answers} by {len(self.names)} to {pairs}{known})"
 
     def restrict(self, rows: Mask) -> Answers | None:
         """Return the answers about rows of ``X[rows]``, for a mask ``rows``; None without any."""

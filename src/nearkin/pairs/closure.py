@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
-from nearkin._types import Doubles, Ints, Mask
+from nearkin._types import Doubles, Integers, Ints, Mask, Rng
 from nearkin.errors import InputError
 
 # Tables with a place for each number are made for no more than so many times the numbers looked up
@@ -28,7 +28,7 @@ _FEW = 1000
 LARGEST_END = 2**31 - 1
 
 
-def draw_numbers(population: int, count: int, rng: np.random.RandomState) -> Ints:
+def draw_numbers(population: int, count: int, rng: Rng) -> Ints:
     """Draw ``count`` distinct numbers below ``population``, in memory that grows with ``count``."""
     if count == population:
         return np.arange(population)
@@ -41,7 +41,7 @@ def draw_numbers(population: int, count: int, rng: np.random.RandomState) -> Int
     return np.asarray(rng.permutation(drawn)[:count])
 
 
-def draw_links(n_rows: int, rng: np.random.RandomState, count: int = 1000) -> Ints:
+def draw_links(n_rows: int, rng: Rng, count: int = 1000) -> Ints:
     """Draw ``count`` random pairs of rows, and drop those of a row with itself: shape (k, 2)."""
     links = rng.randint(n_rows, size=(count, 2))
     return np.asarray(links[links[:, 0] != links[:, 1]])
@@ -78,14 +78,13 @@ def index_places(chosen: Ints) -> Callable[[Ints], Ints]:
     ascending, positions = np.append(chosen[order], -1), np.append(order, -1)
 
     def look_up(numbers: Ints) -> Ints:
-        """Positions of numbers in ``chosen``, or −1."""
         at = np.searchsorted(ascending[:-1], numbers)
         return np.where(ascending[at] == numbers, positions[at], -1)
 
     return look_up
 
 
-def number_by_appearance(numbers: NDArray[np.integer]) -> Ints:
+def number_by_appearance(numbers: Integers) -> Ints:
     """Renumber group numbers from 0, in the order in which groups first appear."""
     first = np.full(int(numbers.max(initial=-1)) + 1, len(numbers))
     first[numbers[::-1]] = np.arange(len(numbers))[::-1]  # of several the last is kept
@@ -126,7 +125,7 @@ def _split_numbers(numbers: Ints, counts: Ints) -> tuple[NDArray[np.intp], Ints]
     return block, numbers - (ends - counts)[block]
 
 
-def keys_of(pairs: NDArray[np.integer]) -> Ints:
+def keys_of(pairs: Integers) -> Ints:
     """Encode unordered pairs of numbers below 2³¹, of shape (k, 2), as one integer key each."""
     keys = np.minimum(pairs[:, 0], pairs[:, 1]).astype(np.int64)
     keys <<= 31
@@ -227,7 +226,7 @@ def find_groups(points: Ints, must_link: Ints, cannot_link: Ints) -> PairGroups:
     )
 
 
-def find_chunklets(must_link: Ints, classes: NDArray[np.integer] | None) -> tuple[Any, Any]:
+def find_chunklets(must_link: Ints, classes: Integers | None) -> tuple[Any, Any]:
     """Row numbers that must-links or a class (not −1) tie to others, and the group of each."""
     links = [must_link]
     if classes is not None:
@@ -243,7 +242,7 @@ def find_chunklets(must_link: Ints, classes: NDArray[np.integer] | None) -> tupl
     return groups.points, groups.number
 
 
-def spread_labels(classes: NDArray[np.integer], groups: PairGroups) -> Ints:
+def spread_labels(classes: Integers, groups: PairGroups) -> Ints:
     """Give rows without a label the class that their must-linked group has; −1 stays unknown.
 
     Labelled rows keep theirs; others in a group with several labels stay unknown.
@@ -381,7 +380,7 @@ def _merge_equal(links: Ints, weights: Doubles, keep_first: bool = False) -> tup
     return links[firsts], weights
 
 
-def build_graph(links: NDArray[np.integer], n_nodes: int) -> Any:
+def build_graph(links: Integers, n_nodes: int) -> Any:
     """Sparse adjacency matrix with an arc from the first to the second node of each link."""
     return csr_array((np.ones(len(links)), (links[:, 0], links[:, 1])), shape=(n_nodes, n_nodes))
 
@@ -494,7 +493,7 @@ def find_triplets_against_pairs(triplets: Ints, groups: PairGroups) -> list[str]
     ]
 
 
-def find_triplets_against_labels(triplets: Ints, classes: NDArray[np.integer]) -> list[str]:
+def find_triplets_against_labels(triplets: Ints, classes: Integers) -> list[str]:
     """Messages about triplets whose farther row is of the anchor's class, the nearer of another."""
     a, b, c = classes[triplets].T
     wrong = (a == c) & (a != b) & (classes[triplets] >= 0).all(axis=1)

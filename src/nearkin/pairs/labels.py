@@ -13,6 +13,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
+from nearkin._types import Integers, Ints, Mask, Rng
 from nearkin.errors import InputError, raise_input_errors
 from nearkin.messages import notice
 from nearkin.pairs.closure import draw_numbers, list_pairs_across, list_pairs_within
@@ -22,7 +23,7 @@ from nearkin.rows import access, backends
 MOST_LISTED = 10_000_000
 
 
-def number_classes(y: Any) -> NDArray[np.int64]:
+def number_classes(y: Any) -> Ints:
     """Number the classes of n labels from 0, as an array of shape (n,), −1 where unknown.
 
     Labels are whole numbers, strings, booleans, dates or other hashable objects. Negative numbers,
@@ -41,7 +42,7 @@ def number_classes(y: Any) -> NDArray[np.int64]:
     return _number_labels(labels)
 
 
-def find_known_rows(y: Any) -> NDArray[np.bool_]:
+def find_known_rows(y: Any) -> Mask:
     """Mask of the rows whose label is known; −1 is unknown even beside 1 alone."""
     return np.asarray(_number_labels(as_labels(y)) >= 0)
 
@@ -58,7 +59,7 @@ def replace_signs(y: Any) -> Any:
     return labels
 
 
-def renumber_classes(classes: NDArray[np.integer]) -> NDArray[np.int64]:
+def renumber_classes(classes: Integers) -> Ints:
     """Number the classes that are left in a part of the rows from 0, without gaps; −1 stays."""
     found = np.full(len(classes), -1, dtype=np.int64)
     known = np.flatnonzero(classes >= 0)
@@ -89,7 +90,7 @@ def _are_signs(labels: NDArray[Any]) -> bool:
     return set(np.unique(labels[~np.isnan(labels)]).tolist()) == {-1, 1}
 
 
-def _number_labels(labels: NDArray[Any]) -> NDArray[np.int64]:
+def _number_labels(labels: NDArray[Any]) -> Ints:
     """Number the classes of an array of labels from 0, −1 where unknown; −1 and 1 are allowed."""
     classes = np.full(len(labels), -1, dtype=np.int64)
     known = np.flatnonzero(~np.ma.getmaskarray(labels))
@@ -122,7 +123,7 @@ def _number_labels(labels: NDArray[Any]) -> NDArray[np.int64]:
     return classes
 
 
-def name_classes(y: Any, classes: NDArray[np.integer] | None, n_classes: int) -> NDArray[Any]:
+def name_classes(y: Any, classes: Integers | None, n_classes: int) -> NDArray[Any]:
     """Label of each class, or its number if the labels name fewer than two classes."""
     if classes is None or classes.max() < 1:
         return np.arange(n_classes)
@@ -131,9 +132,7 @@ def name_classes(y: Any, classes: NDArray[np.integer] | None, n_classes: int) ->
     return np.array([labels[row] for row in first[found >= 0]])
 
 
-def draw_class_pairs(
-    classes: NDArray[np.int64], wanted: int | None, kind: str, rng: np.random.RandomState
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def draw_class_pairs(classes: Ints, wanted: int | None, kind: str, rng: Rng) -> tuple[Ints, Ints]:
     """Draw row pairs within classes (must-links) and between them (cannot-links), as two arrays.
 
     Without replacement, uniformly in each kind. Classes are −1 where unknown; ``wanted`` is None
@@ -178,7 +177,7 @@ def draw_class_pairs(
     return rows[within], rows[between]
 
 
-def check_classes(y: Any) -> tuple[NDArray[Any], NDArray[np.int64]]:
+def check_classes(y: Any) -> tuple[NDArray[Any], Ints]:
     """Return a classifier's classes, sorted, and each row's, −1 if unknown; at least two."""
     if y is None:
         raise InputError("a classifier requires y to be passed, but the target y is None.")

@@ -59,6 +59,7 @@ _RIGHT = {
 }
 # Links of one kind, and their weights; of graded pairs (k, 2), their grades and weights.
 _Kind = tuple[Ints, Doubles]
+_KIND_NAMES = ("must-link", "cannot-link", "triplet", "graded pair")
 _PARTS = (
     *("must_link", "must_weight", "cannot_link", "cannot_weight", "closer", "closer_weight"),
     *("graded", "grades", "graded_weight"),
@@ -136,7 +137,6 @@ def _are_scalars(entry: Any, count: int) -> bool:
 
 
 def _is_whole(value: object) -> bool:
-    """Whether a value is a whole number, as an int or a float."""
     return isinstance(value, (int, float)) and value == value // 1
 
 
@@ -199,27 +199,6 @@ def refuse_repeated_points(triplets: Ints, item: str) -> None:
         )
 
 
-def _count_test_pairs(test_size: float, *sizes: int) -> list[int]:
-    """Number of test pairs of each kind, of ``sizes``, for a share or number ``test_size``."""
-    n_pairs = sum(sizes)
-    if isinstance(test_size, bool) or not isinstance(test_size, Real):
-        raise InputTypeError(f"test_size must be a share or a number of pairs, not {test_size!r}")
-    if isinstance(test_size, Integral):
-        # What rounding leaves over goes to the kinds in between, so that the sum is right.
-        up_to = [round(test_size * n / max(n_pairs, 1)) for n in np.cumsum(sizes)[:-1].tolist()]
-        counts = np.diff([0, *up_to, int(test_size)]).tolist()
-    elif 0 < test_size < 1:
-        counts = [round(test_size * size) for size in sizes]
-    else:
-        raise InputError(f"test_size={test_size} is no share between 0 and 1, nor an integer")
-    if not 0 < sum(counts) < n_pairs:
-        raise InputError(
-            f"test_size={test_size} of {n_pairs} pairs puts {sum(counts)} on the "
-            "test side; each side must get at least one"
-        )
-    return counts
-
-
 def _check_row_numbers(rows: Any, n_rows: int | None) -> Ints:
     """Return row numbers of X, given as distinct numbers or as a mask."""
     chosen = np.asarray(rows)
@@ -264,7 +243,14 @@ def read_frame(
     ends, weights, n_rows = _read_rows_and_weights(table, ("left", "right"), ids, n_rows)
     if by is not None and (row := find_first(table[by].is_null().to_numpy())) is not None:
         raise InputError(f"frame row {row} is null in column {by!r}: it must say who answered")
-    same, sure = _parse_answers(table["same"])
+    told, nulls = table["same"].to_list(), table["same"].is_null().to_list()
+    said = ["" if null else normalise_answer(cell) for cell, null in zip(told, nulls, strict=True)]
+    unknown = np.array([word not in ANSWERS for word in said], dtype=bool)
+    if (row := find_first(unknown)) is not None:
+        raise InputError(f"frame row {row} has same={told[row]!r}; it must be {EXPECTED}")
+    answers = [ANSWERS[word] for word in said]
+    same = np.array([answer is True for answer in answers], dtype=bool)
+    sure = np.array([answer is not None for answer in answers], dtype=bool)
     refuse_difference_from_itself(ends, "frame row", sure & ~same)
     names = [name for name, told in zip(names, sure.tolist(), strict=False) if told]
     return ends[sure], same[sure], weights[sure], names, n_rows
@@ -311,7 +297,12 @@ def read_graded(
     ends, weights, n_rows = _read_rows_and_weights(table, ("left", "right"), ids, n_rows)
     if len(table) and not table[name].dtype.is_numeric():
         raise InputTypeError(f"column {name!r} is {table[name].dtype}: it must hold numbers")
-    low, high = _check_scale(scale)
+    ends_of_scale = np.asarray((0, 1) if scale is None else scale)
+    if ends_of_scale.shape != (2,) or ends_of_scale.dtype.kind not in "iuf":
+        raise InputError(f"scale={scale!r} must be two numbers, the ends of the scale")
+    low, high = map(float, ends_of_scale)
+    if not -np.inf < low < high < np.inf:
+        raise InputError(f"scale={scale!r} must be two finite numbers, the lower one first")
     told = table[name].to_numpy().astype(np.float64)
     if (bad := find_first(~((told >= low) & (told <= high)))) is not None:
         raise InputError(
@@ -322,19 +313,6 @@ def read_graded(
     grades = share if _GRADED[name] else 1 - share
     refuse_difference_from_itself(ends, "frame row", grades < 1)
     return ends, grades, weights, n_rows
-
-
-def _check_scale(scale: Any) -> tuple[float, float]:
-    """Return the lowest and the highest value of a scale, by default 0 and 1."""
-    if scale is None:
-        return 0.0, 1.0
-    values = np.asarray(scale)
-    if values.shape != (2,) or values.dtype.kind not in "iuf":
-        raise InputError(f"scale={scale!r} must be two numbers, the ends of the scale")
-    low, high = map(float, values)
-    if not -np.inf < low < high < np.inf:
-        raise InputError(f"scale={scale!r} must be two finite numbers, the lower one first")
-    return low, high
 
 
 def _wrap_frame(frame: Any, needed: tuple[str, ...] = ()) -> nw.DataFrame[Any]:
@@ -370,7 +348,16 @@ def _read_rows_and_weights(
         if n_rows not in (None, len(position)):
             raise InputError(f"n_rows={n_rows}, but there are {len(position)} ids")
         n_rows = len(position)
-        numbers = _look_up_rows({column.name: column.to_list() for column in columns}, position)
+        cells = [column.to_list() for column in columns]
+        every_name = itertools.chain.from_iterable(cells)
+        unknown = list(dict.fromkeys(name for name in every_name if name not in position))
+        if unknown:
+            first_five = ", ".join(map(repr, unknown[:5])) + ", ..." * (len(unknown) > 5)
+            raise InputError(
+                f"{len(unknown)} identifiers in {' and '.join(names)} are not in ids: {first_five}"
+            )
+        rows = [[position[name] for name in column] for column in cells]
+        numbers = np.array(rows, dtype=np.int64).T
     else:
         for column in columns:
             if len(table) and not column.dtype.is_integer():
@@ -385,32 +372,6 @@ def _read_rows_and_weights(
     return numbers, check_pair_weights(weight, len(table), "weight of frame row"), n_rows
 
 
-def _parse_answers(column: nw.Series[Any]) -> tuple[Mask, Mask]:
-    """Parse a column of answers: a mask of those that say the same, and of those that are sure."""
-    told, nulls = column.to_list(), column.is_null().to_list()
-    said = ["" if null else normalise_answer(cell) for cell, null in zip(told, nulls, strict=True)]
-    if (
-        row := find_first(np.array([word not in ANSWERS for word in said], dtype=bool))
-    ) is not None:
-        raise InputError(f"frame row {row} has same={told[row]!r}; it must be {EXPECTED}")
-    answers = [ANSWERS[word] for word in said]
-    same = np.array([answer is True for answer in answers], dtype=bool)
-    return same, np.array([answer is not None for answer in answers], dtype=bool)
-
-
-def _write_table(columns: dict[str, Any], backend: str | None) -> Any:
-    """Make a dataframe that :func:`read_frame` or :func:`read_triplets` reads back."""
-    if backend not in (None, *BACKENDS):
-        raise InputError(f"backend must be one of {', '.join(BACKENDS)}, not {backend!r}")
-    installed = (name for name in BACKENDS if importlib.util.find_spec(name))
-    into: Any = backend or next(installed, None)
-    if into is None:
-        raise MissingPackageError(
-            f"to_frame needs one of {', '.join(BACKENDS)}, and none is installed"
-        )
-    return nw.from_dict(columns, backend=into).to_native()
-
-
 def index_ids(ids: Any) -> dict[Hashable, int]:
     """Map each identifier to its row number, in order."""
     position: dict[Hashable, int] = {}
@@ -420,19 +381,6 @@ def index_ids(ids: Any) -> dict[Hashable, int]:
                 f"ids must differ, but {name!r} is both row {position[name]} and {row}"
             )
     return position
-
-
-def _look_up_rows(columns: dict[str, list[Hashable]], position: dict[Hashable, int]) -> Ints:
-    """Look up identifiers of several columns: row numbers of shape (k, columns)."""
-    every_name = itertools.chain.from_iterable(columns.values())
-    unknown = list(dict.fromkeys(name for name in every_name if name not in position))
-    if unknown:
-        first_five = ", ".join(map(repr, unknown[:5])) + ", ..." * (len(unknown) > 5)
-        raise InputError(
-            f"{len(unknown)} identifiers in {' and '.join(columns)} are not in ids: {first_five}"
-        )
-    rows = [[position[name] for name in names] for names in columns.values()]
-    return np.array(rows, dtype=np.int64).T
 
 
 def _refuse_unscorable_cut() -> None:
@@ -503,10 +451,8 @@ class Pairs:
 
     Attributes
     ----------
-    must_link, cannot_link : read-only int64 arrays of shape (k, 2)
-    closer : read-only int64 array of shape (k, 3)
-    graded : read-only int64 array of shape (k, 2)
-    grades : read-only float64 array of shape (k,)
+    must_link, cannot_link, closer, graded, grades
+        As given, but in normal form: read-only arrays of int64, or of float64 for grades.
     must_weight, cannot_weight, closer_weight, graded_weight : read-only float64 arrays (k,)
     n_rows : int or None
 
@@ -748,24 +694,30 @@ class Pairs:
         if ids is not None:
             ids = list(index_ids(ids))
             self.check_rows(len(ids))
+        names: tuple[str, ...] = ("left", "right")
         if closer or (closer is None and len(self.closer)):
-            names: tuple[str, ...] = TRIPLET
-            rows = self.closer
+            names, rows = TRIPLET, self.closer
             said: dict[str, Any] = {"weight": self.closer_weight}
         elif len(self.graded):
-            names, rows = ("left", "right"), self.graded
+            rows = self.graded
             said = {"similarity": self.grades, "weight": self.graded_weight}
         else:
-            names = ("left", "right")
             rows = np.concatenate([self.must_link, self.cannot_link])
-            said = {
-                "same": np.arange(n_pairs) < len(self.must_link),
-                "weight": np.concatenate([self.must_weight, self.cannot_weight]),
-            }
+            said = {"same": np.arange(n_pairs) < len(self.must_link)}
+            said["weight"] = np.concatenate([self.must_weight, self.cannot_weight])
         ends = rows.T.tolist()
         if ids is not None:
             ends = [[ids[row] for row in column] for column in ends]
-        return _write_table({**dict(zip(names, ends, strict=True)), **said}, backend)
+        if backend not in (None, *BACKENDS):
+            raise InputError(f"backend must be one of {', '.join(BACKENDS)}, not {backend!r}")
+        installed = (name for name in BACKENDS if importlib.util.find_spec(name))
+        into: Any = backend or next(installed, None)
+        if into is None:
+            raise MissingPackageError(
+                f"to_frame needs one of {', '.join(BACKENDS)}, and none is installed"
+            )
+        columns = {**dict(zip(names, ends, strict=True)), **said}
+        return nw.from_dict(columns, backend=into).to_native()
 
     def __len__(self) -> int:
         return sum(len(links) for links, _ in self._kinds)
@@ -790,12 +742,9 @@ class Pairs:
         return hash((self.n_rows, *(array.tobytes() for array in self._parts[:-1])))
 
     def __repr__(self) -> str:
-        counts = {"must-link": len(self.must_link), "cannot-link": len(self.cannot_link)}
-        parts = [counted(count, kind) for kind, count in counts.items()]
-        if len(self.closer):
-            parts.append(counted(len(self.closer), "triplet"))
-        if len(self.graded):
-            parts.append(counted(len(self.graded), "graded pair"))
+        kinds = zip(_KIND_NAMES, self._kinds, strict=True)
+        counts = {name: len(links) for name, (links, _) in kinds}
+        parts = [counted(n, name) for name, n in counts.items() if n or name.endswith("-link")]
         if self.n_rows is not None:
             parts.append(f"n_rows={self.n_rows}")
         return f"Pairs({', '.join(parts)})"
@@ -937,8 +886,7 @@ class Pairs:
                 f"pairs are for {self.n_rows} rows, X has {n_rows}: pairs name rows of the X they "
                 f"are given with; {remedy}"
             )
-        names = ("must-link", "cannot-link", "triplet", "graded pair")
-        for kind, (links, _) in zip(names, self._kinds, strict=True):
+        for kind, (links, _) in zip(_KIND_NAMES, self._kinds, strict=True):
             if (bad := find_first((links >= n_rows).any(axis=1))) is not None:
                 said = as_tuple(links[bad])
                 raise InputError(f"{kind} {said} names row {max(said)}, but X has {n_rows} rows")
@@ -977,7 +925,25 @@ class Pairs:
         >>> pairs.split(test_size=0.25, random_state=0)
         (Pairs(3 must-links, 3 cannot-links), Pairs(1 must-link, 1 cannot-link))
         """
-        counts = _count_test_pairs(test_size, *(len(links) for links, _ in self._kinds))
+        sizes = [len(links) for links, _ in self._kinds]
+        if isinstance(test_size, bool) or not isinstance(test_size, Real):
+            raise InputTypeError(
+                f"test_size must be a share or a number of pairs, not {test_size!r}"
+            )
+        if isinstance(test_size, Integral):
+            # What rounding leaves over goes to the kinds in between, so that the sum is right.
+            shares = np.cumsum(sizes)[:-1].tolist()
+            up_to = [round(test_size * n / max(len(self), 1)) for n in shares]
+            counts = np.diff([0, *up_to, int(test_size)]).tolist()
+        elif 0 < test_size < 1:
+            counts = [round(test_size * size) for size in sizes]
+        else:
+            raise InputError(f"test_size={test_size} is no share between 0 and 1, nor an integer")
+        if not 0 < sum(counts) < len(self):
+            raise InputError(
+                f"test_size={test_size} of {len(self)} pairs puts {sum(counts)} on the "
+                "test side; each side must get at least one"
+            )
         rng = check_random_state(random_state)
         in_test = np.zeros(len(self), dtype=bool)
         start = 0
@@ -1043,7 +1009,6 @@ class Pairs:
         place = index_places(chosen)
 
         def inside(links: Ints, weights: Doubles) -> tuple[Ints, Doubles]:
-            """Return the links between chosen rows, renumbered, and their weights."""
             places = place(links)
             kept = (places >= 0).all(axis=1)
             return places[kept], weights[kept]

@@ -7,18 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from nearkin._types import Floats, Ints
+from nearkin._types import Floats, Integers, Ints, Mask, Rng
 from nearkin.errors import InputError, InputTypeError, counted
 from nearkin.messages import collect_notices, is_heard, notice
+from nearkin.pairs import closure
 from nearkin.pairs.answers import Answers
-from nearkin.pairs.closure import (
-    find_circles,
-    find_contradictions,
-    find_triplets_against_labels,
-    find_triplets_against_pairs,
-)
 from nearkin.pairs.labels import number_classes, renumber_classes
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows import backends
@@ -45,14 +39,9 @@ class ContradictionWarning(UserWarning):
 
     Examples
     --------
-    >>> import warnings
     >>> import nearkin as nk
-    >>> X, y = nk.datasets.make_xor(40, random_state=0)
-    >>> with warnings.catch_warnings(record=True) as told:
-    ...     warnings.simplefilter("always")
-    ...     metric = nk.ITML(random_state=0).fit(X, pairs=nk.Pairs([(0, 1), (2, 3)], [(0, 1)]))
-    >>> [warning.category.__name__ for warning in told]
-    ['ContradictionWarning']
+    >>> issubclass(nk.ContradictionWarning, UserWarning)
+    True
     """
 
 
@@ -61,14 +50,14 @@ class Evidence:
     """Checked knowledge about the n rows of X."""
 
     pairs: Pairs  # perhaps empty
-    classes: NDArray[np.integer] | None  # number of each row, −1 where unknown; None: no labels
+    classes: Integers | None  # number of each row, −1 where unknown; None: no labels
 
     @property
     def has_labels(self) -> bool:
         """Whether the class of any row is known."""
         return self.classes is not None and bool((self.classes >= 0).any())
 
-    def restrict(self, rows: NDArray[np.integer]) -> Evidence:
+    def restrict(self, rows: Integers) -> Evidence:
         """Return the evidence about ``X[rows]``, with rows and classes renumbered."""
         classes = None if self.classes is None else renumber_classes(self.classes[rows])
         return Evidence(self.pairs.restrict(rows), classes)
@@ -85,12 +74,13 @@ class Evidence:
     def counts(self, n_rows: int) -> dict[str, int]:
         """Count rows, pairs, triplets, labels and classes, as ``learned_from_`` shows them."""
         known = () if self.classes is None else self.classes[self.classes >= 0]
+        pairs = self.pairs
+        some = {"triplets": len(pairs.closer), "graded_pairs": len(pairs.graded)}
         return {
             "rows": int(n_rows),
-            "must_links": len(self.pairs.must_link),
-            "cannot_links": len(self.pairs.cannot_link),
-            **({"triplets": len(self.pairs.closer)} if len(self.pairs.closer) else {}),
-            **({"graded_pairs": len(self.pairs.graded)} if len(self.pairs.graded) else {}),
+            "must_links": len(pairs.must_link),
+            "cannot_links": len(pairs.cannot_link),
+            **{kind: n for kind, n in some.items() if n},
             "labels": len(known),
             "classes": len(np.unique(known)),
         }
@@ -120,13 +110,7 @@ def check_roles(
         )
     if pairs is not None and not triplets:
         refuse_triplets(pairs, name)
-    if pairs is not None and not graded:
-        refuse_graded(pairs, name)
-
-
-def refuse_graded(pairs: Pairs, name: str = "pairs") -> None:
-    """Raise if there are graded pairs, which the caller would leave out silently."""
-    if len(pairs.graded):
+    if pairs is not None and not graded and len(pairs.graded):  # lest they be left out silently
         raise InputError(
             f"{name} has {counted(len(pairs.graded), 'graded pair')}, which cannot be used here. "
             f"They are taken by fit of {', '.join(TAKE_GRADED[:-1])} and {TAKE_GRADED[-1]}; "
@@ -190,8 +174,12 @@ def gather_evidence(
                 "or labels as y."
             )
         _warn_of_contradictions(pairs, classes)
-        if y is None:
-            _warn_of_equal_grades(pairs)
+        n = len(pairs.graded)
+        if y is None and n > 1 and n == len(pairs) and (pairs.grades == pairs.grades[0]).all():
+            notice(
+                f"all {n} graded pairs have the grade {pairs.grades[0]:g}, so that none tells rows "
+                "nearer than another. Is it the right column, and its scale right?"
+            )
     return Evidence(Pairs() if pairs is None else pairs, classes)
 
 
@@ -222,17 +210,7 @@ def revise_evidence(
     return Evidence(pairs, evidence.classes)
 
 
-def _warn_of_equal_grades(pairs: Pairs) -> None:
-    """Warn if there are graded pairs alone, all of one grade: they put nothing into order."""
-    n = len(pairs.graded)
-    if n > 1 and n == len(pairs) and (pairs.grades == pairs.grades[0]).all():
-        notice(
-            f"all {n} graded pairs have the grade {pairs.grades[0]:g}, so that none tells rows "
-            "nearer than another. Is it the right column, and its scale right?"
-        )
-
-
-def _find_links(links: Ints, others: Ints, n_rows: int) -> NDArray[np.bool_]:
+def _find_links(links: Ints, others: Ints, n_rows: int) -> Mask:
     """Mask of the pairs or triplets ``links`` that are among ``others``."""
     if links.shape[1] == 2:
         return np.isin(links @ [n_rows, 1], others @ [n_rows, 1])
@@ -240,55 +218,47 @@ def _find_links(links: Ints, others: Ints, n_rows: int) -> NDArray[np.bool_]:
     return np.array([tuple(link) in known for link in links.tolist()], dtype=bool)
 
 
-def _warn_of_contradictions(pairs: Pairs, classes: NDArray[np.integer] | None) -> None:
+def _warn_of_contradictions(pairs: Pairs, classes: Integers | None) -> None:
     """Warn of pairs and triplets that contradict each other or the labels."""
     if not is_heard(ContradictionWarning):
         return
-    listed = "pairs.conflicts() lists all"
-    conflicts = find_contradictions(pairs.groups, pairs.must_link, pairs.cannot_link)
+    listed, remedy = "pairs.conflicts() lists all", "leave out the wrong ones of them"
+    conflicts = closure.find_contradictions(pairs.groups, pairs.must_link, pairs.cannot_link)
     if conflicts:
         _warn("pairs contradict each other", [str(one) for one in conflicts], listed)
-    order = find_circles(pairs.closer)
+    order = closure.find_circles(pairs.closer)
     if order.closing:
         first = f"{order.circle(*order.closing[0])}, which no distances can follow"
         _warn("triplets contradict each other", [first, *order.closing[1:]], listed)
-    if against := _find_grades_against_pairs(pairs):
-        _warn("pairs contradict grades", against, "leave out the wrong ones of them")
-    doubted = find_triplets_against_pairs(pairs.closer, pairs.groups)
-    if doubted:
-        _warn("pairs contradict triplets", doubted, "leave out the wrong ones of them")
-    if classes is None:
-        return
-    against_labels = []
-    for kind, links in (("must", pairs.must_link), ("cannot", pairs.cannot_link)):
-        ends = classes[links]
-        alike = ends[:, 0] == ends[:, 1]
-        wrong = (ends >= 0).all(axis=1) & (alike == (kind == "cannot"))
-        against_labels += [
-            f"{kind}-link ({i}, {j}) of rows with {'equal' if kind == 'cannot' else 'different'} "
-            "labels"
-            for i, j in links[wrong].tolist()
-        ]
-    remedy = "leave out the wrong ones of them"
-    if against_labels:
-        _warn("pairs contradict the labels", against_labels, remedy)
-    if doubted := find_triplets_against_labels(pairs.closer, classes):
-        _warn("triplets contradict the labels", doubted, remedy)
-
-
-def _find_grades_against_pairs(pairs: Pairs) -> list[str]:
-    """Say which must-links have a grade below a half, and which cannot-links one above."""
     grades = dict(zip(map(tuple, pairs.graded.tolist()), pairs.grades.tolist(), strict=True))
-    found = []
+    against = []
     for kind, links, least in (("must", pairs.must_link, 0.5), ("cannot", pairs.cannot_link, 0.0)):
         for link in map(tuple, links.tolist() if grades else ()):
             if not least <= grades.get(link, least) <= least + 0.5:
-                found.append(f"{kind}-link {link} with the grade {grades[link]:g}")
-    return found
+                against.append(f"{kind}-link {link} with the grade {grades[link]:g}")
+    if against:
+        _warn("pairs contradict grades", against, remedy)
+    if doubted := closure.find_triplets_against_pairs(pairs.closer, pairs.groups):
+        _warn("pairs contradict triplets", doubted, remedy)
+    if classes is None:
+        return
+    against_labels = []
+    for kind, links, labels in (
+        ("must", pairs.must_link, "different"),
+        ("cannot", pairs.cannot_link, "equal"),
+    ):
+        left, right = classes[links].T
+        wrong = (left >= 0) & (right >= 0) & ((left == right) == (labels == "equal"))
+        against_labels += [
+            f"{kind}-link ({i}, {j}) of rows with {labels} labels" for i, j in links[wrong].tolist()
+        ]
+    if against_labels:
+        _warn("pairs contradict the labels", against_labels, remedy)
+    if doubted := closure.find_triplets_against_labels(pairs.closer, classes):
+        _warn("triplets contradict the labels", doubted, remedy)
 
 
 def _warn(problem: str, cases: Sequence[Any], remedy: str) -> None:
-    """Warn of a problem with its first case and the number of others."""
     more = f" (and {len(cases) - 1} more)" if len(cases) > 1 else ""
     message = f"{problem}: {cases[0]}{more}. All are used as they are; {remedy}."
     notice(message, ContradictionWarning)
@@ -319,18 +289,19 @@ def draw_example_pairs(
         except ValueError:  # the labels imply no pair of this kind
             continue
         weight = np.full(len(drawn), n_labels / len(drawn))
-        if kind == "must":
-            pairs = pairs + Pairs(drawn.must_link, must_weight=weight)
-        else:
-            pairs = pairs + Pairs(cannot_link=drawn.cannot_link, cannot_weight=weight)
+        pairs = pairs + Pairs(
+            drawn.must_link,
+            drawn.cannot_link,
+            must_weight=weight[: len(drawn.must_link)],
+            cannot_weight=weight[: len(drawn.cannot_link)],  # of which one kind is drawn
+        )
     return pairs
 
 
-def draw_of_each_kind(pairs: Pairs, most: int, rng: np.random.RandomState) -> Pairs:
+def draw_of_each_kind(pairs: Pairs, most: int, rng: Rng) -> Pairs:
     """Sample at most ``most`` must-links and cannot-links each, which keep their kind's weight."""
 
     def sample(links: Any, weight: Any) -> tuple[Any, Any]:
-        """Sample links of one kind, and scale their weights."""
         if len(links) <= most:
             return links, weight
         some = np.sort(rng.choice(len(links), most, replace=False))
@@ -353,7 +324,7 @@ class Spread:
 
 def measure_spread(
     evidence: Evidence,
-    coordinates: Callable[[NDArray[np.integer]], Floats],
+    coordinates: Callable[[Integers], Floats],
     by_labels: tuple[Spread, Spread] | None = None,
 ) -> tuple[Spread, Spread]:
     """Mean squared difference along each direction, of must-links and of cannot-links.
@@ -374,7 +345,7 @@ def measure_spread(
 
 
 def _measure_pair_spread(
-    at_points: Floats, points: NDArray[np.integer], links: NDArray[np.integer], weight: Floats
+    at_points: Floats, points: Integers, links: Integers, weight: Floats
 ) -> Spread:
     """Weighted mean of squared differences over pairs, given coordinates of their points."""
     if len(links) == 0:
@@ -386,7 +357,7 @@ def _measure_pair_spread(
 
 
 def measure_label_spread(
-    classes: NDArray[np.integer], X: Any, coordinates: Callable[[Any], Any]
+    classes: Integers, X: Any, coordinates: Callable[[Any], Any]
 ) -> tuple[Spread, Spread]:
     """Spreads over all pairs that labels imply, same and different ones, in O(n q) time.
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from nearkin._types import Floats, Ints
+from nearkin._types import Floats, Ints, Rng
 from nearkin.clustering.clusters import Clusters
 from nearkin.clustering.partitions import embed_rows, estimate_share_of_same
 from nearkin.errors import InputError, InputTypeError
@@ -24,18 +24,8 @@ from nearkin.learners.kernel_beta import KernelBeta
 from nearkin.learners.metric_learner import MetricLearner
 from nearkin.messages import collect_notices, mute_categories, notice, tell
 from nearkin.pairs.pairs import Pairs, check_count
+from nearkin.questions import strategies
 from nearkin.questions.outlook import Outlook, outlook
-from nearkin.questions.strategies import (
-    Strategy,
-    add_inferred,
-    balance_inferred,
-    chance_of_new,
-    check_knowledge,
-    draw_candidate_rows,
-    find_strategy,
-    make_scene,
-    pick_questions,
-)
 from nearkin.rows import access, validation
 from nearkin.rows.sparse import project_if_wide
 from nearkin.rows.validation import find_word_columns
@@ -49,7 +39,7 @@ _LANDMARKS = 500
 _STRATEGY_FOR = {"metric": "neighborhoods", "clusters": "clusters"}
 
 
-def cluster_by_answers(learner: Any, X: Any, pairs: Pairs, rng: np.random.RandomState) -> Clusters:
+def cluster_by_answers(learner: Any, X: Any, pairs: Pairs, rng: Rng) -> Clusters:
     """Cluster the rows such that the answers are kept, or most where they contradict one another.
 
     Questions are about rows that are hard to tell apart. Judged by these alone, few large groups
@@ -58,10 +48,10 @@ def cluster_by_answers(learner: Any, X: Any, pairs: Pairs, rng: np.random.Random
     """
     seed = int(rng.randint(np.iinfo(np.int32).max))
     n_rows = int(pairs.n_rows or 0)
-    told = balance_inferred(pairs, rng)
+    told = strategies.balance_inferred(pairs, rng)
     with collect_notices():  # the last fit warns
         metric = clone(learner).fit(X, pairs=told)
-    rows = draw_candidate_rows(pairs, n_rows, 1, rng)
+    rows = strategies.draw_candidate_rows(pairs, n_rows, 1, rng)
     fewest = estimate_fewest_groups(
         metric, embed_rows(metric, access.take(X, rows), seed), pairs, seed
     )
@@ -93,7 +83,7 @@ def estimate_most_groups(pairs: Pairs) -> int:
     their group (:func:`chance_of_new`).
     """
     sizes = np.bincount(pairs.groups.number)
-    return math.ceil(pairs.groups.count / (1 - chance_of_new(sizes)))
+    return math.ceil(pairs.groups.count / (1 - strategies.chance_of_new(sizes)))
 
 
 class Oracle(Protocol):
@@ -125,9 +115,8 @@ class ActiveResult:
     Attributes
     ----------
     metric : fitted learner or None
-        Learned from all answers: by default a ``MetricLearner``, which warns where held-out answers
-        show no gain over the Euclidean distance, and keeps to that. None if there was no answer to
-        learn from, or if ``error`` came from the learner.
+        Learned from all answers. None if there was no answer to learn from, or if ``error`` came
+        from the learner.
     pairs : Pairs
         Those given and those answered.
     unsure : int ndarray of shape (k, 2)
@@ -240,20 +229,27 @@ def learn_actively(
     batch = check_count(batch, "batch", least=1)
     if goal not in _STRATEGY_FOR:
         raise InputError(f"goal must be 'metric' or 'clusters', not {goal!r:.60}.")
-    rule = find_strategy(_STRATEGY_FOR[goal] if strategy is None else strategy)
+    rule = strategies.find_strategy(_STRATEGY_FOR[goal] if strategy is None else strategy)
     if not callable(oracle):
         raise InputTypeError(
             "oracle must be a function of two row numbers, such as lambda i, j: y[i] == y[j], not "
             f"{oracle!r:.60}"
         )
     learner = as_metric(learner)
-    n_rows, known, _ = check_knowledge(learner, X, pairs)
+    n_rows, known, _ = strategies.check_knowledge(learner, X, pairs)
     if budget == 0 and not len(known):
         raise InputError(
             "budget=0 and no pairs: there is nothing to learn from. Allow some questions, or give "
             "what is known as pairs=Pairs(must_link=..., cannot_link=...)."
         )
-    askable = _check_askable(among, n_rows)
+    askable = np.unique(np.asarray(np.arange(n_rows) if among is None else among))
+    right_kind = askable.dtype.kind in "iu" and len(askable) > 1
+    if not right_kind or askable[0] < 0 or askable[-1] >= n_rows:
+        raise InputError(
+            f"among must have the numbers of two rows at least, from 0 to {n_rows - 1}, not "
+            f"{among!r:.60}."
+        )
+    askable = askable.astype(np.int64)
     rng = check_random_state(random_state)
     last = None
     if learner is None:
@@ -264,8 +260,7 @@ def learn_actively(
             learner = KernelBeta(n_landmarks=min(_LANDMARKS, n_rows), random_state=seed)
 
     def learn(pairs: Pairs) -> Any:
-        """Fit a copy of the learner to the pairs and what follows from them."""
-        tell = balance_inferred if goal == "clusters" else add_inferred
+        tell = strategies.balance_inferred if goal == "clusters" else strategies.add_inferred
         return clone(learner).fit(X, pairs=tell(pairs, rng))
 
     interview = _Interview(oracle, known, budget, verbose)
@@ -298,7 +293,7 @@ def learn_actively(
             elif last is not None:
                 # Chosen by the answers themselves: those that follow would seem to prove more.
                 metric = last.fit(X, pairs=interview.pairs)
-                metric = metric.relearned(X, add_inferred(interview.pairs, rng))
+                metric = metric.relearned(X, strategies.add_inferred(interview.pairs, rng))
             else:
                 metric = learn(interview.pairs)
         except ValueError as refused:
@@ -308,15 +303,10 @@ def learn_actively(
             notice(f"the learner refused the answers, which are kept: {refused}.")
     elif error is None:
         notice(f"none of {len(interview.history)} questions got an answer: nothing was learned.")
+    pairs, history = interview.pairs, tuple(interview.history)
+    gain = _try_outlook(learner, X, pairs)
     return ActiveResult(
-        metric,
-        interview.pairs,
-        interview.unsure,
-        len(interview.history),
-        tuple(interview.history),
-        error,
-        _try_outlook(learner, X, interview.pairs),
-        clusters,
+        metric, pairs, interview.unsure, len(history), history, error, gain, clusters
     )
 
 
@@ -341,7 +331,7 @@ class _Interview:
         return np.array(pairs, dtype=np.int64).reshape(-1, 2)
 
     def ask(
-        self, seen: tuple[Ints, Floats, float], rule: Strategy, n: int, rng: np.random.RandomState
+        self, seen: tuple[Ints, Floats, float], rule: strategies.Strategy, n: int, rng: Rng
     ) -> bool:
         """Ask the best n questions in turn, but none that answers in between imply.
 
@@ -349,8 +339,8 @@ class _Interview:
         no question.
         """
         rows, Z, threshold = seen
-        scene = make_scene(Z, threshold, rows, self.pairs, self.unsure)
-        questions = rows[pick_questions(scene, rule, n, rng)]
+        scene = strategies.make_scene(Z, threshold, rows, self.pairs, self.unsure)
+        questions = rows[strategies.pick_questions(scene, rule, n, rng)]
         self.begun = True
         for i, j in questions.tolist():
             if self.pairs.groups.tell(np.array([[i, j]])).all():
@@ -372,19 +362,6 @@ class _Interview:
             gain = self.outlook and self.outlook.gain
             worth = f"; ten more raise pair AUC by {gain}" if gain else ""
             tell(f"\r{line}, {unsure} unsure{worth}")
-
-
-def _check_askable(among: ArrayLike | None, n_rows: int) -> Ints:
-    """Return the rows that questions may be about, increasing; refuse fewer than two."""
-    if among is None:
-        return np.arange(n_rows)
-    found = np.unique(np.asarray(among))
-    if found.dtype.kind not in "iu" or len(found) < 2 or found[0] < 0 or found[-1] >= n_rows:
-        raise InputError(
-            f"among must have the numbers of two rows at least, from 0 to {n_rows - 1}, not "
-            f"{among!r:.60}."
-        )
-    return np.asarray(found, dtype=np.int64)
 
 
 class _AnswerError(InputTypeError):
@@ -410,14 +387,14 @@ def _embed_candidates(
     askable: Ints,
     n: int,
     learn: Callable[[Pairs], Any],
-    rng: np.random.RandomState,
+    rng: Rng,
 ) -> tuple[Ints, Floats, float]:
     """Draw candidate rows: return their numbers, their embedding and its threshold.
 
     The embedding is that of ``learn(pairs)``, or X itself until both kinds of pairs are known.
     """
     pairs = interview.pairs
-    rows = askable[draw_candidate_rows(pairs.restrict(askable), len(askable), n, rng)]
+    rows = askable[strategies.draw_candidate_rows(pairs.restrict(askable), len(askable), n, rng)]
     if len(pairs.must_link) and len(pairs.cannot_link):
         with collect_notices():  # the last fit warns
             metric = learn(pairs)

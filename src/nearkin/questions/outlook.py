@@ -10,7 +10,7 @@ import numpy as np
 from scipy.stats import norm, rankdata
 from sklearn.utils import check_random_state
 
-from nearkin._types import Floats
+from nearkin._types import Floats, Rng
 from nearkin.learners.itml import ITML
 from nearkin.learners.live_view import LiveView
 from nearkin.learners.teachable import find_space_only, learn_again
@@ -83,6 +83,9 @@ class Outlook:
     >>> X, y = make_xor(400, random_state=0)
     >>> print(outlook(X, Pairs.from_labels(y, 6, random_state=0)))
     too early to tell: it takes 10 answers to see what further ones are worth.
+    >>> found = outlook(X, Pairs.from_labels(y, 60, random_state=0))
+    >>> found.gain_of(30).value > 2 * found.gain.value
+    True
     """
 
     n_answers: int
@@ -99,15 +102,6 @@ class Outlook:
 
         Nine of ten gains of ``ITML`` lie in the interval. Each further answer gains less than the
         one before; here all of them count as the one in the middle.
-
-        Examples
-        --------
-        >>> from nearkin import Pairs, outlook
-        >>> from nearkin.datasets import make_xor
-        >>> X, y = make_xor(400, random_state=0)
-        >>> found = outlook(X, Pairs.from_labels(y, 60, random_state=0))
-        >>> found.gain_of(30).value > 2 * found.gain_of(10).value
-        True
         """
         assert self.halves is not None
         room = 1 - np.clip(_shrink_auc(self.halves), 0.5, _MOST_AUC)
@@ -226,7 +220,7 @@ def _explain_too_early(pairs: Pairs) -> str | None:
 
 
 def _learn_from_halves(
-    X: Any, pairs: Pairs, rng: np.random.RandomState, before_each_fit: Callable[[], object]
+    X: Any, pairs: Pairs, rng: Rng, before_each_fit: Callable[[], object]
 ) -> Halves | None:
     """Learn from halves of the answers and judge by the others; None where that cannot be done.
 
@@ -244,7 +238,6 @@ def _learn_from_halves(
     view = LiveView(metric, X)
 
     def learn_distances(part: Pairs) -> Floats:
-        """Learned distances of pairs to judge by and of random pairs."""
         before_each_fit()
         taught = learn_again(metric, X, add_inferred(part, rng, _MOST_TOLD))
         return linked_distances(view.seen_by(taught).embedding(), both)

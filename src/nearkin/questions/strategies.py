@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import softmax
 from sklearn.cluster import KMeans
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from nearkin._types import Doubles, Floats, Ints, Mask
+from nearkin._types import Doubles, Floats, Ints, Mask, Rng
 from nearkin.errors import InputError, InputTypeError
 from nearkin.learners.compositions import as_metric
 from nearkin.messages import mute_third_party, notice
@@ -63,7 +64,7 @@ class Scene:
     differing: Ints  # keys of groups that are known to differ
     closed: Ints  # keys of pairs that are not to be asked about
 
-    def is_open(self, pairs: Ints) -> NDArray[np.bool_]:
+    def is_open(self, pairs: Ints) -> Mask:
         """Mask of the pairs of positions (k, 2) whose answer is not known and does not follow."""
         groups = self.group[pairs]
         told = np.isin(keys_of(groups), self.differing) | np.isin(keys_of(pairs), self.closed)
@@ -76,7 +77,7 @@ class Scene:
         found = np.isin(keys_of(both.reshape(-1, 2)), ruled_out)
         return np.asarray(found.reshape(len(groups), len(others)))
 
-    def draw_open_pairs(self, n: int, rng: np.random.RandomState) -> Ints:
+    def draw_open_pairs(self, n: int, rng: Rng) -> Ints:
         """Draw n or more open pairs (k, 2) of positions in random order; all if they are few."""
         m = len(self.Z)
         total = m * (m - 1) // 2
@@ -89,7 +90,7 @@ class Scene:
         return np.asarray(rng.permutation(pairs))
 
 
-def draw_of_each_group(group: Ints, positions: Ints, most: int, rng: np.random.RandomState) -> Ints:
+def draw_of_each_group(group: Ints, positions: Ints, most: int, rng: Rng) -> Ints:
     """Draw up to ``most`` of ``positions``, one of each group first; ``group`` is of candidates."""
     if len(positions) <= most:
         return positions
@@ -122,7 +123,7 @@ def make_scene(
     )
 
 
-def pick_by_clusters(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
+def pick_by_clusters(scene: Scene, n: int, rng: Rng) -> Ints:
     """Pick rows that stand for many whose group is in doubt, each with its likeliest group.
 
     Returns pairs of positions (k, 2), a row and a member of the group, k ≤ n, the best first.
@@ -144,7 +145,7 @@ def pick_by_clusters(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
     return np.column_stack([rows[order], member[rows[order], best[order]]])
 
 
-def assign_cells(Z: Doubles, count: int, rng: np.random.RandomState) -> tuple[Ints, Ints]:
+def assign_cells(Z: Doubles, count: int, rng: Rng) -> tuple[Ints, Ints]:
     """Split rows into ``count`` k-means cells, at most 300: each row's cell, each cell's middle."""
     count = max(1, min(count, _MOST_CELLS, len(Z) // 2))
     with mute_third_party():  # there may be fewer different rows than cells
@@ -155,9 +156,7 @@ def assign_cells(Z: Doubles, count: int, rng: np.random.RandomState) -> tuple[In
     return cell[np.argsort(order)], order[first]
 
 
-def estimate_memberships(
-    scene: Scene, known_rows: Ints, rng: np.random.RandomState
-) -> tuple[Ints, Doubles]:
+def estimate_memberships(scene: Scene, known_rows: Ints, rng: Rng) -> tuple[Ints, Doubles]:
     """Nearest known row of each group, and the chance of being in that group, each (m, n_groups).
 
     ``known_rows`` are the candidates whose groups are considered. The chance is 0 for the group
@@ -169,7 +168,11 @@ def estimate_memberships(
     member = np.empty((len(scene.Z), len(groups)), dtype=np.int64)
     for column, (start, end) in enumerate(zip(first, [*first[1:], len(known_rows)], strict=True)):
         member[:, column] = start + distances[:, start:end].argmin(axis=1)
-    odds = -estimate_sharpness(scene, rng) * np.take_along_axis(distances, member, axis=1)
+    # By how much the log-odds of "same" fall for a unit of distance.
+    links = draw_links(len(scene.Z), rng)
+    deviation = float(linked_distances(scene.Z, links).std()) if len(links) else 0.0
+    sharpness = _SHARPNESS / deviation if deviation > 0 else 0.0
+    odds = -sharpness * np.take_along_axis(distances, member, axis=1)
     odds[scene.group[:, None] == groups] = -np.inf
     new = chance_of_new(np.unique(scene.group[known_rows], return_counts=True)[1])
     others = np.isfinite(odds).any(axis=1)
@@ -186,13 +189,6 @@ def chance_of_new(sizes: Ints) -> float:
     imagined; ``sizes`` are the numbers of known rows by group.
     """
     return float((np.count_nonzero(sizes == 1) + 1) / (sizes.sum() + 2))
-
-
-def estimate_sharpness(scene: Scene, rng: np.random.RandomState) -> float:
-    """Estimate by how much the log-odds of "same" fall for a unit of distance."""
-    links = draw_links(len(scene.Z), rng)
-    deviation = float(linked_distances(scene.Z, links).std()) if len(links) else 0.0
-    return _SHARPNESS / deviation if deviation > 0 else 0.0
 
 
 def pick_spread_out(Z: Doubles, pairs: Ints, score: Doubles, n: int) -> Ints:
@@ -228,19 +224,19 @@ def pick_farthest_first(Z: Doubles, n: int, nearest: Doubles | None = None) -> I
     return np.array(taken, dtype=np.int64)
 
 
-def pick_at_random(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
+def pick_at_random(scene: Scene, n: int, rng: Rng) -> Ints:
     """Pick any open pairs, as a control for other strategies."""
     return scene.draw_open_pairs(n, rng)[:n]
 
 
-def pick_by_uncertainty(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
+def pick_by_uncertainty(scene: Scene, n: int, rng: Rng) -> Ints:
     """Pick open pairs whose distance is nearest to the threshold."""
     pairs = scene.draw_open_pairs(n, rng)
     score = -np.abs(linked_distances(scene.Z, pairs) - scene.threshold)
     return pick_spread_out(scene.Z, pairs, score, n)
 
 
-def pick_by_likeness(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
+def pick_by_likeness(scene: Scene, n: int, rng: Rng) -> Ints:
     """Pick the nearest open pairs, which are likeliest the same.
 
     Candidates are pairs of nearest neighbours, or random ones where these are all known. O(m²) time
@@ -260,44 +256,23 @@ def pick_by_likeness(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
 
 def find_neighborhoods(scene: Scene) -> Ints:
     """Numbers of groups that are all known to differ from one another, the largest first."""
-    known = np.unique(scene.group[scene.group < scene.n_known])
-    return choose_differing_groups(known, np.bincount(scene.group), scene.differing)
-
-
-def choose_differing_groups(groups: Ints, size: Ints, differing: Ints) -> Ints:
-    """Choose groups that all differ from one another, larger ones first.
-
-    ``size`` is that of each group, by its number; ``differing`` are keys of groups that differ. Of
-    equally large groups the first is chosen.
-    """
     unlike: defaultdict[int, set[int]] = defaultdict(set)
-    for one, other in ends_of(differing).tolist():
+    for one, other in ends_of(scene.differing).tolist():
         unlike[one].add(other)
         unlike[other].add(one)
+    known, size = np.unique(scene.group[scene.group < scene.n_known], return_counts=True)
     chosen: dict[int, None] = {}
-    for group in groups[np.argsort(-size[groups], kind="stable")].tolist():
+    for group in known[np.argsort(-size, kind="stable")].tolist():
         if unlike[group].issuperset(chosen):
             chosen[group] = None
     return np.array(list(chosen), dtype=np.int64)
 
 
-def pick_by_neighborhoods(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
-    """Pick rows of groups that are in no neighbourhood, the farthest first (min–max criterion).
-
-    Each is paired with a row of the nearest neighbourhood that it may belong to.
-    """
-    return _pick_for_groups(scene, n, rng, "far")
-
-
-def pick_by_consolidation(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
-    """Pick like :func:`pick_by_neighborhoods`, but in random order."""
-    return _pick_for_groups(scene, n, rng, "random")
-
-
-def _pick_for_groups(scene: Scene, n: int, rng: np.random.RandomState, choose: Choice) -> Ints:
+def pick_by_neighborhoods(scene: Scene, n: int, rng: Rng, choose: Choice = "far") -> Ints:
     """Pair a row of each group that is in no neighbourhood with the nearest that it may be in.
 
-    Neighbourhoods are groups that all differ from one another. ``choose`` orders the pairs.
+    Neighbourhoods are groups that all differ from one another. ``choose`` orders the pairs, by
+    default the farthest first (min–max criterion).
     """
     neighborhoods = find_neighborhoods(scene)
     if not len(neighborhoods):
@@ -308,13 +283,7 @@ def _pick_for_groups(scene: Scene, n: int, rng: np.random.RandomState, choose: C
 
 
 def _order_groups(
-    scene: Scene,
-    row: Ints,
-    nearest: Doubles,
-    n_ruled_out: Ints,
-    n: int,
-    rng: np.random.RandomState,
-    choose: Choice,
+    scene: Scene, row: Ints, nearest: Doubles, n_ruled_out: Ints, n: int, rng: Rng, choose: Choice
 ) -> Ints:
     """Positions of up to n groups in the order to ask about them.
 
@@ -340,7 +309,7 @@ def _order_groups(
 
 
 def compare_with_groups(
-    scene: Scene, neighborhoods: Ints, rng: np.random.RandomState
+    scene: Scene, neighborhoods: Ints, rng: Rng
 ) -> tuple[Ints, Doubles, Ints, Ints]:
     """Compare a candidate of each other group with the neighbourhoods that it may belong to.
 
@@ -366,11 +335,11 @@ def compare_with_groups(
     return row[left], nearest[left], members[place[left]], differ.sum(axis=1)[left]
 
 
-Strategy = Callable[[Scene, int, np.random.RandomState], Ints]
+Strategy = Callable[[Scene, int, Rng], Ints]
 
 STRATEGIES: dict[str, Strategy] = {
     "neighborhoods": pick_by_neighborhoods,
-    "consolidate": pick_by_consolidation,
+    "consolidate": partial(pick_by_neighborhoods, choose="random"),
     "clusters": pick_by_clusters,
     "uncertainty": pick_by_uncertainty,
     "random": pick_at_random,
@@ -384,7 +353,7 @@ def find_strategy(name: Any) -> Strategy:
     return STRATEGIES[name]
 
 
-def pick_questions(scene: Scene, strategy: Strategy, n: int, rng: np.random.RandomState) -> Ints:
+def pick_questions(scene: Scene, strategy: Strategy, n: int, rng: Rng) -> Ints:
     """Pick n open pairs by a strategy, and the most uncertain others where it finds too few."""
     chosen = strategy(scene, n, rng)
     chosen = chosen[scene.is_open(chosen)]
@@ -520,7 +489,7 @@ def check_knowledge(
     return n_rows, known + Pairs(n_rows=n_rows), closed
 
 
-def draw_candidate_rows(pairs: Pairs, n_rows: int, n: int, rng: np.random.RandomState) -> Ints:
+def draw_candidate_rows(pairs: Pairs, n_rows: int, n: int, rng: Rng) -> Ints:
     """Draw the rows to ask about, increasing: all, or some that pairs name and random others."""
     most = max(_CANDIDATES, 2 * n)
     if n_rows <= most:
@@ -536,7 +505,7 @@ def draw_candidate_rows(pairs: Pairs, n_rows: int, n: int, rng: np.random.Random
     return np.sort(np.concatenate([known, drawn]))
 
 
-def add_inferred(pairs: Pairs, rng: np.random.RandomState, most: int = MOST_TOLD) -> Pairs:
+def add_inferred(pairs: Pairs, rng: Rng, most: int = MOST_TOLD) -> Pairs:
     """Add the pairs that follow, or ``most`` random ones of each kind; none if far too many do."""
     try:
         closure = pairs.closure()
@@ -554,7 +523,7 @@ def add_inferred(pairs: Pairs, rng: np.random.RandomState, most: int = MOST_TOLD
     )
 
 
-def balance_inferred(pairs: Pairs, rng: np.random.RandomState, most: int = MOST_TOLD) -> Pairs:
+def balance_inferred(pairs: Pairs, rng: Rng, most: int = MOST_TOLD) -> Pairs:
     """Add the pairs that follow, with weights by which large groups do not outvote small ones.
 
     A group of s rows has s (s − 1) / 2 must-links: these weigh as much as the s − 1 that make it, 2
@@ -588,7 +557,7 @@ class WhichQuestion:
 
 
 def pick_which_questions(
-    scene: Scene, n: int, rng: np.random.RandomState, choose: Choice, most: int = MOST_SHOWN
+    scene: Scene, n: int, rng: Rng, choose: Choice, most: int = MOST_SHOWN
 ) -> list[WhichQuestion]:
     """Pick rows to ask about by :class:`WhichQuestion`, each beside groups that differ.
 
@@ -601,17 +570,9 @@ def pick_which_questions(
     if len(neighborhoods) < 2:
         return []
     row, nearest, _, n_ruled_out = compare_with_groups(scene, neighborhoods, rng)
-    order = _order_groups(scene, row, nearest, n_ruled_out, n, rng, choose)
-    return ask_beside_groups(scene, row[order], neighborhoods, rng, most)
-
-
-def ask_beside_groups(
-    scene: Scene, rows: Ints, neighborhoods: Ints, rng: np.random.RandomState, most: int
-) -> list[WhichQuestion]:
-    """Make a question of each candidate row, beside typical rows of the groups it may be in."""
-    known = draw_of_each_group(
-        scene.group, np.flatnonzero(np.isin(scene.group, neighborhoods)), _KNOWN, rng
-    )
+    rows = row[_order_groups(scene, row, nearest, n_ruled_out, n, rng, choose)]
+    inside = np.flatnonzero(np.isin(scene.group, neighborhoods))
+    known = draw_of_each_group(scene.group, inside, _KNOWN, rng)
     _, chance = estimate_memberships(scene, known, rng)
     stand = np.array([find_typical(scene, group) for group in np.unique(scene.group[known])])
     found = []

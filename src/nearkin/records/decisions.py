@@ -13,7 +13,7 @@ from scipy.special import expit, logit
 
 from nearkin._types import Doubles, Ints, Mask
 from nearkin.pairs.answers import CONFIDENCE, IntervalEstimate
-from nearkin.pairs.closure import ends_of, keys_of
+from nearkin.pairs.closure import ends_of, keys_of, number_by_appearance
 from nearkin.records.blocking import Halves, estimate_missed, join_links
 from nearkin.records.model import (
     Answered,
@@ -68,7 +68,7 @@ def group_records(
         labels = _link(labels, is_copy, edges, odds, cannot_link)
         unmet = labels[must_link[:, 0]] != labels[must_link[:, 1]]
         if not (unmet & ~first).any():
-            return number_in_order(labels)
+            return number_by_appearance(labels)
         first |= unmet
 
 
@@ -120,12 +120,6 @@ def _join_known(n: int, must_link: Ints, copies: Ints, cannot_link: Ints) -> Int
     return np.asarray(np.unique(name, return_inverse=True)[1].ravel(), dtype=np.int64)
 
 
-def number_in_order(labels: Ints) -> Ints:
-    """Number groups from 0 in the order of their first records."""
-    _, first, which = np.unique(labels, return_index=True, return_inverse=True)
-    return np.asarray(np.argsort(np.argsort(first))[which.ravel()])
-
-
 def mean_between(labels: Ints, pairs: Ints, log_odds: Doubles) -> Doubles:
     """For each pair the mean log-odds of all pairs between the same two groups, or within one."""
     keys = keys_of(labels[pairs])
@@ -139,8 +133,8 @@ def _between(ends: Ints, sums: Doubles, counts: Doubles) -> tuple[Ints, Doubles,
     """Pairs of different groups, each once, with what all pairs of records between them add to."""
     differ = ends[:, 0] != ends[:, 1]
     found, which = np.unique(keys_of(ends[differ]), return_inverse=True)
-    sums, counts = (np.bincount(which.ravel(), of[differ], len(found)) for of in (sums, counts))
-    return ends_of(found), sums, counts
+    added = [np.bincount(which.ravel(), of[differ], len(found)) for of in (sums, counts)]
+    return ends_of(found), added[0], added[1]
 
 
 def _best_of_both(ends: Ints, means: Doubles, n: int) -> Mask:

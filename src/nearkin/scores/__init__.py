@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.metrics import pair_confusion_matrix, roc_auc_score
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import check_consistent_length
 
-from nearkin._types import Floats
+from nearkin._types import Floats, Integers, Ints
 from nearkin.errors import InputError
 from nearkin.pairs.labels import number_classes
 from nearkin.pairs.pairs import Pairs
@@ -93,7 +93,6 @@ def separability(Z: Any, y: Any, *, distance: Callable[[Any, Any], Any] | None =
     sums = np.zeros((-(-len(number) // size), 2))
 
     def sum_block(rows: slice) -> None:
-        """Write the sums of distances within and between classes, for some rows."""
         by_class = np.add.reduceat(distance(Z[rows], Z), starts, axis=1, dtype=np.float64)
         within = by_class[np.arange(len(by_class)), number[rows]].sum()
         sums[rows.start // size] = within, by_class.sum() - within
@@ -103,7 +102,7 @@ def separability(Z: Any, y: Any, *, distance: Callable[[Any, Any], Any] | None =
     return _divide_means(sum_within, sum_between, counts)
 
 
-def _divide_means(sum_within: float, sum_between: float, counts: NDArray[np.integer]) -> float:
+def _divide_means(sum_within: float, sum_between: float, counts: Integers) -> float:
     """Mean distance between classes over that within; the sums are over ordered pairs."""
     mean_within = sum_within / float((counts * (counts - 1)).sum())
     mean_between = sum_between / float(counts.sum() ** 2 - (counts**2).sum())
@@ -113,10 +112,7 @@ def _divide_means(sum_within: float, sum_between: float, counts: NDArray[np.inte
 
 
 def _sum_on_device(
-    Z: Any,
-    starts: NDArray[np.integer],
-    counts: NDArray[np.integer],
-    distance: Callable[[Any, Any], Any] | None,
+    Z: Any, starts: Integers, counts: Integers, distance: Callable[[Any, Any], Any] | None
 ) -> tuple[float, float]:
     """Sums of the distances within classes and between them, for rows sorted by class.
 
@@ -178,16 +174,9 @@ def balanced_rand(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
             "labels are known."
         )
     # rows: different / same class; columns: separated / together
-    confusion = pair_confusion_matrix(classes[known], np.asarray(labels_pred)[known]).astype(
-        np.float64
-    )
-    n_different, n_same = confusion.sum(axis=1)
-    rates = []
-    if n_different > 0:
-        rates.append(confusion[0, 0] / n_different)
-    if n_same > 0:
-        rates.append(confusion[1, 1] / n_same)
-    return float(np.mean(rates))
+    confusion = pair_confusion_matrix(classes[known], np.asarray(labels_pred)[known])
+    of_each = confusion.sum(axis=1).astype(np.float64)
+    return float(np.mean(np.diag(confusion)[of_each > 0] / of_each[of_each > 0]))
 
 
 def pair_auc(
@@ -351,7 +340,7 @@ def neighbor_precision(Z: ArrayLike, y: ArrayLike, n_neighbors: int = 10) -> flo
     return float((classes[nearest_rows(Z, n_neighbors)] == classes[:, None]).mean())
 
 
-def nearest_rows(Z: Floats, n_neighbors: int) -> NDArray[np.int64]:
+def nearest_rows(Z: Floats, n_neighbors: int) -> Ints:
     """Numbers of each row's nearest others, in no order, all if fewer; O(n² q) time, in blocks."""
     n, k = len(Z), min(n_neighbors, len(Z) - 1)
     out = np.empty((n, k), dtype=np.int64)

@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.sparse.csgraph import connected_components, depth_first_order
 from scipy.special import expit, softmax
 from scipy.stats import norm
 
-from nearkin._types import Doubles, Floats, Integers, Ints, Mask
+from nearkin._types import Doubles, Floats, Integers, Ints, Mask, Rng
 from nearkin.pairs.answers import LEAST_TELLING
 from nearkin.pairs.closure import build_graph
 from nearkin.pairs.pairs import Pairs
@@ -57,7 +56,7 @@ _SHARPNESS, _LOGITS = (-4.0, 6.0), (-8.0, 4.0)
 
 
 def make_pair_folds(
-    pairs: Pairs, n_folds: int, rng: np.random.RandomState, *, unseen: Literal["one", "both"]
+    pairs: Pairs, n_folds: int, rng: Rng, *, unseen: Literal["one", "both"]
 ) -> list[tuple[Mask, Mask]]:
     """Split pairs into folds: for each, masks of pairs to learn from and of pairs to judge by.
 
@@ -104,10 +103,10 @@ def assign_row_folds(
     pairs: Pairs,
     n_rows: int,
     shares: Sequence[float],
-    rng: np.random.RandomState | None,
+    rng: Rng | None,
     *,
     largest_first: bool = True,
-) -> NDArray[np.int64]:
+) -> Ints:
     """Fold of each row of X, of shape (n_rows,); rows tied by pairs go together if they fit.
 
     Folds get their ``shares`` of must-links, cannot-links and rows. Groups of tied rows that are
@@ -122,14 +121,16 @@ def assign_row_folds(
     others = np.flatnonzero(fold < 0)
     if rng is not None:
         others = rng.permutation(others)
+    # To folds such that sizes come nearest to the shares.
     sizes = np.bincount(fold[pairs.points], minlength=len(share))
-    fold[others] = _fill_folds(sizes, share, len(others))
+    fair = n_rows * share.max() / share.sum()
+    levels = np.arange(max(int(fair) - int(sizes.min()), 0) + 2)
+    filled = (sizes[:, None] + levels + 0.5) / share[:, None]
+    fold[others] = np.argsort(filled, axis=None, kind="stable")[: len(others)] // len(levels)
     return fold
 
 
-def _assign_point_folds(
-    pairs: Pairs, share: Floats, rng: np.random.RandomState | None, largest_first: bool
-) -> NDArray[np.int64]:
+def _assign_point_folds(pairs: Pairs, share: Floats, rng: Rng | None, largest_first: bool) -> Ints:
     """Fold of each row that pairs name, of shape (points,); the largest of the shares is 1."""
     pairs = pairs.as_weak_pairs()
     n_points = len(pairs.points)
@@ -170,12 +171,8 @@ def _cut_groups(ends: Integers, n_points: int, most: int) -> Integers:
 
 
 def _assign_unit_folds(
-    unit: Integers,
-    loads: Floats,
-    share: Floats,
-    rng: np.random.RandomState | None,
-    largest_first: bool = True,
-) -> NDArray[np.int64]:
+    unit: Integers, loads: Floats, share: Floats, rng: Rng | None, largest_first: bool = True
+) -> Ints:
     """Fold of each point; points of the same ``unit`` go to the same fold.
 
     ``loads``, of shape (points, kinds), counts the must-links, cannot-links and rows that a point
@@ -197,15 +194,6 @@ def _assign_unit_folds(
         fold[number] = np.argmin(with_half @ (worth * brought[number]) / share)
         so_far[fold[number]] += brought[number]
     return fold[unit]
-
-
-def _fill_folds(sizes: Integers, share: Floats, n_more: int) -> NDArray[np.int64]:
-    """Folds of ``n_more`` further rows, such that sizes come nearest to the shares."""
-    fair = (sizes.sum() + n_more) * share.max() / share.sum()
-    levels = np.arange(max(int(fair) - int(sizes.min()), 0) + 2)
-    filled = (sizes[:, None] + levels + 0.5) / share[:, None]
-    places = np.argsort(filled, axis=None, kind="stable")[:n_more]
-    return np.asarray(places // len(levels))
 
 
 def share_below(values: Floats, among: Floats) -> Floats:
@@ -373,7 +361,6 @@ def model_answers(rank: Floats, same: Mask) -> AnswerModel | None:
     a, b = _IMAGINED_ANSWERS
 
     def loss(parameters: Floats) -> float:
-        """Negative log-posterior of level, slope and logit of twice the error rate."""
         level, slope, logit = parameters
         wrong = 0.5 * expit(logit)
         right = expit(sign * (level + slope * x))
@@ -412,11 +399,9 @@ class Suspect(NamedTuple):
 
     def __str__(self) -> str:
         first, second = self.pair
-        said, seem, other = (
-            ("the same", "far apart", "different")
-            if self.same
-            else ("different", "close together", "the same")
-        )
+        said, seem, other = "different", "close together", "the same"
+        if self.same:
+            said, seem, other = "the same", "far apart", "different"
         return (
             f"rows {first} and {second} are said to be {said} but lie {seem}: {other}, by their "
             f"distance, with a probability of {self.chance_opposite:.0%}"
@@ -545,7 +530,6 @@ def judge_membership(distance: Doubles, said: Ints, who: Ints | None = None) -> 
         return (1 - rates[0]) * near + rates[0] / n_groups, rates[1:][people], rates
 
     def loss(parameters: Doubles) -> float:
-        """Negative log-posterior of the parameters."""
         P, wrong, rates = parts(parameters)
         likely = np.log((1 - wrong) * P + wrong * (1 - P) / (n_groups - 1)).sum()
         for (a, b), some in ((_IMAGINED_ROWS, rates[:1]), (_IMAGINED_SLIPS, rates[1:])):

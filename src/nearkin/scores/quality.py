@@ -187,7 +187,6 @@ def estimate_quality(
     share += np.where(same, 0.0, weight) / weight[~same].sum()
 
     def mean(values: Floats | Mask, kind: Mask) -> float:
-        """Weighted mean of values over the pairs of one kind."""
         return round(float(share[kind] @ values[kind]), 12)
 
     placement = _place_pairs(distances, same, weight)
@@ -198,7 +197,9 @@ def estimate_quality(
         auc_seen = mean(_place_pairs(seen, same, weight), same)
         within = (seen <= radius).astype(np.float64)
         rates_seen = mean(within, same), mean(within, ~same)
-    worth = [_count_independent(links[kind]) for kind in (same, ~same)]
+    # Effective numbers of independent pairs: fewer if all of them name a few rows.
+    often = [np.unique(links[kind], return_counts=True)[1] for kind in (same, ~same)]
+    worth = [min(n.sum() / 2, float(n.sum() ** 2 / (n**2).sum())) for n in often]
     kept, kept_alarm = (n / (n + _IMAGINED) for n in worth)
     more_hits, more_alarms = (
         (mean(distances <= radius * _NEARBY, kind) - mean(distances <= radius / _NEARBY, kind))
@@ -209,7 +210,6 @@ def estimate_quality(
     of_alarm = np.where(same, 0.0, kept_alarm * share * (inside - alarm))
 
     def estimate(figure: Figure) -> IntervalEstimate:
-        """Estimate a figure and its interval."""
         value = figure(hit, alarm, prevalence)[0]
         centre, by_hit, by_alarm = figure(
             kept * hit + (1 - kept) / 2, kept_alarm * alarm + (1 - kept_alarm) / 2, prevalence
@@ -299,12 +299,6 @@ def dyadic_variance(influence: Floats, links: Ints) -> float:
     alone = float((influence**2).sum())
     shared = float((by_point**2).sum()) - alone
     return shared if shared > 0 else alone
-
-
-def _count_independent(links: Ints) -> float:
-    """Effective number of independent pairs: fewer if all of them name a few rows."""
-    often = np.unique(links, return_counts=True)[1].astype(np.float64)
-    return min(len(links), float(often.sum() ** 2 / (often**2).sum()))
 
 
 def logistic_interval(value: float, variance: float, n_pairs: float) -> IntervalEstimate:

@@ -8,11 +8,10 @@ from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq, minimize
 from scipy.special import expit, logit
 
-from nearkin._types import Floats, Mask
+from nearkin._types import Floats, Integers, Mask, Rng
 from nearkin.errors import InputError, InputTypeError
 from nearkin.pairs.closure import draw_links
 from nearkin.pairs.supervision import Evidence, draw_example_pairs
@@ -126,7 +125,6 @@ def estimate_prevalence(verdicts: Verdicts, distances: Floats) -> float:
     counted = min(_COUNTED, len(chance))
 
     def slope(share: float) -> float:
-        """Derivative of the objective with respect to the share of same pairs."""
         by_pairs = (2 * chance - 1) / (share * chance + (1 - share) * (1 - chance))
         return float(counted * by_pairs.mean() + 1 / share - 1 / (1 - share))
 
@@ -176,7 +174,6 @@ def fit_logistic_verdicts(distances: Floats, same: Mask, weight: Floats) -> Verd
     terms = np.column_stack([np.ones(len(u)), u])
 
     def loss(curve: Floats) -> tuple[float, Floats]:
-        """Negative log-likelihood and its gradient, for level and slope."""
         odds = terms @ curve
         return (
             float(share @ (np.logaddexp(0.0, odds) - told * odds)),
@@ -221,7 +218,7 @@ def fit_verdicts_to_answers(distances: Floats, same: Mask, weight: Floats) -> Ve
     return fit_verdicts(distances[same], distances[~same], weights=weights, prevalence=share)
 
 
-def measure_usual_distance(Z: Any, rng: np.random.RandomState) -> float:
+def measure_usual_distance(Z: Any, rng: Rng) -> float:
     """Median distance of random rows: the threshold before anything is learned."""
     return float(np.median(linked_distances(Z, draw_links(len(Z), rng))))
 
@@ -265,12 +262,9 @@ def find_sharpness(
     u = (threshold - distances) / (threshold or 1.0)
     told = _platt_targets(same, different)
     weight = _balance_weights(same, different, weights)
-    near, far = (
-        _fit_sharpness(
-            u, told, weight * np.where(side, 1.0, _FEW_PAIRS / (_FEW_PAIRS + side.sum()))
-        )
-        for side in (u > 0, u < 0)
-    )
+    sides = (u > 0, u < 0)
+    kept = (np.where(side, 1.0, _FEW_PAIRS / (_FEW_PAIRS + side.sum())) for side in sides)
+    near, far = (_fit_sharpness(u, told, weight * part) for part in kept)
     return near, far
 
 
@@ -293,7 +287,6 @@ def _fit_sharpness(u: Floats, told: Floats, weight: Floats) -> float:
     """Fit s of the probabilities expit(s u) to target probabilities ``told``, by likelihood."""
 
     def slope(s: float) -> float:
-        """Slope of the log-likelihood, which is concave."""
         return float(weight @ (u * (told - expit(s * u))))
 
     if slope(0.0) <= 0:
@@ -310,8 +303,8 @@ def _fit_sharpness(u: Floats, told: Floats, weight: Floats) -> float:
 class Examples:
     """Pairs that are the same and pairs that differ, by which a metric learns to judge."""
 
-    rows: NDArray[np.integer]  # numbers of the rows that they name, each once
-    links: NDArray[np.integer]  # the pairs, by positions among these rows, (k, 2)
+    rows: Integers  # numbers of the rows that they name, each once
+    links: Integers  # the pairs, by positions among these rows, (k, 2)
     n_same: int  # how many of them are the same: the first ones
 
     def verdicts(self, Z: Any) -> dict[str, float | None]:
@@ -325,11 +318,11 @@ class LateVerdicts:
     """What a learner keeps of known pairs, found when it is first asked for: many never are."""
 
     X: Any  # as the learner saw it, which nobody else may change
-    takeable_rows: int | NDArray[np.integer]  # how many rows X has, or those that can be drawn
+    takeable_rows: int | Integers  # how many rows X has, or those that can be drawn
     evidence: Evidence
     random_state: dict[str, Any]  # of the generator that draws examples
     # Learned coordinates of some rows of X by their numbers.
-    embedded: Callable[[Any, NDArray[np.integer]], Any]
+    embedded: Callable[[Any, Integers], Any]
 
     def compute(self) -> dict[str, float | None]:
         """Compute threshold and other attributes of a learner; every call returns the same."""
@@ -339,9 +332,7 @@ class LateVerdicts:
         return examples.verdicts(self.embedded(self.X, examples.rows))
 
 
-def draw_examples(
-    takeable_rows: int | NDArray[np.integer], evidence: Evidence, rng: np.random.RandomState
-) -> Examples:
+def draw_examples(takeable_rows: int | Integers, evidence: Evidence, rng: Rng) -> Examples:
     """Draw the pairs from which a threshold is found: all given ones, and some by labels.
 
     Without cannot-links, random pairs of rows stand for them. Where only triplets are known, the
@@ -351,7 +342,7 @@ def draw_examples(
     pairs = draw_example_pairs(evidence, rng, most=MOST_EXAMPLES)
     if not len(pairs.must_link) and not len(pairs.cannot_link):
         pairs = pairs.as_weak_pairs()
-    background: NDArray[np.integer] = np.empty((0, 2), dtype=np.int64)
+    background: Integers = np.empty((0, 2), dtype=np.int64)
     if not len(pairs.cannot_link):
         background = rng.choice(takeable_rows, size=(_BACKGROUND_PAIRS, 2))
         background = background[background[:, 0] != background[:, 1]]

@@ -173,12 +173,8 @@ def cross_validate(
     cv: Any = 5,
     scoring: Any = None,
     params: Mapping[str, Any] | None = None,
-    n_jobs: int | None = None,
-    verbose: int = 0,
-    return_train_score: bool = False,
-    return_estimator: bool = False,
-    return_indices: bool = False,
     error_score: Any = "raise",
+    **options: Any,
 ) -> dict[str, Any]:
     """Score a learner on pairs that it has not seen.
 
@@ -203,12 +199,13 @@ def cross_validate(
         them. A str is a scorer of scikit-learn, which compares with y.
     params : dict, optional
         More that belongs to rows, such as ``groups`` for a splitter that takes them.
-    n_jobs : int, optional
-        Folds at a time, in processes that joblib starts anew, or in threads within
-        ``joblib.parallel_config("threading")``. Processes forked after nearkin or scikit-learn were
-        used hang, as OpenMP does in them.
-    verbose, return_train_score, return_estimator, return_indices, error_score
+    error_score : "raise" or float, default="raise"
         As in scikit-learn, but that errors are raised by default.
+    **options
+        ``n_jobs``, ``verbose``, ``return_train_score``, ``return_estimator`` and
+        ``return_indices`` of scikit-learn. ``n_jobs`` folds run at a time, in processes that joblib
+        starts anew, or in threads within ``joblib.parallel_config("threading")``. Processes forked
+        after nearkin or scikit-learn were used hang, as OpenMP does in them.
 
     Returns
     -------
@@ -234,12 +231,8 @@ def cross_validate(
             params=params,
             cv=_make_splitter(cv),
             scoring=_make_scorers(scoring, learner),
-            n_jobs=n_jobs,
-            verbose=verbose,
-            return_train_score=return_train_score,
-            return_estimator=return_estimator,
-            return_indices=return_indices,
             error_score=error_score,
+            **options,
         )
     return found
 
@@ -254,11 +247,8 @@ def grid_search(
     cv: Any = 5,
     scoring: Any = None,
     params: Mapping[str, Any] | None = None,
-    n_jobs: int | None = None,
-    verbose: int = 0,
-    refit: Any = True,
-    return_train_score: bool = False,
     error_score: Any = "raise",
+    **options: Any,
 ) -> GridSearchCV:
     """Choose a learner's parameters by their scores on held-out pairs.
 
@@ -270,10 +260,10 @@ def grid_search(
         A learner, or a ``Pipeline`` with one.
     grid : dict or list of dicts
         Parameters with the values to try; ``{"itml__slack": [...]}`` in a pipeline.
-    X, y, pairs, cv, scoring, params, n_jobs, verbose, error_score
+    X, y, pairs, cv, scoring, params, error_score
         As in :func:`cross_validate`.
-    refit, return_train_score
-        As in scikit-learn.
+    **options
+        ``n_jobs``, ``verbose``, ``refit`` and ``return_train_score`` of scikit-learn.
 
     Returns
     -------
@@ -298,11 +288,8 @@ def grid_search(
             grid,
             cv=_make_splitter(cv),
             scoring=_make_scorers(scoring, learner),
-            n_jobs=n_jobs,
-            verbose=verbose,
-            refit=refit,
-            return_train_score=return_train_score,
             error_score=error_score,
+            **options,
         )
         search.fit(X, None if y is None else replace_signs(y), **params)
     if hasattr(search, "best_params_"):

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from dataclasses import field
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, _fit_context, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags, check_consistent_length, check_random_state, get_tags
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from nearkin.errors import raise_input_errors
 from nearkin.learners.base import MetricMixin, WholeState, replace_state
 from nearkin.learners.compositions import seen_first_by, sees_any_rows
+from nearkin.learners.parameters import (
+    Count,
+    NotNegative,
+    SeedParameter,
+    Share,
+    Transformer,
+    with_parameters,
+)
 from nearkin.pairs.labels import PartlyLabelled, check_classes
 from nearkin.rows import access, backends, device_math, validation
 from nearkin.rows.distances import centre, middle
@@ -23,7 +30,8 @@ from nearkin.rows.sparse import to_plain
 from nearkin.solvers.energy import choose_margin, energies, gather_members
 
 
-class EnergyClassifier(WholeState, PartlyLabelled, BaseEstimator):
+@with_parameters
+class EnergyClassifier(WholeState, PartlyLabelled, SeedParameter, BaseEstimator):
     """Give each row the label of least energy.
 
     That is the label whose rows are near, while rows of other labels stay away from it and it from
@@ -55,9 +63,8 @@ class EnergyClassifier(WholeState, PartlyLabelled, BaseEstimator):
     metric_ : transformer or None
         Fitted.
     margin_ : float
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        When X has column names.
+    n_features_in_, feature_names_in_
+        The columns of X.
 
     References
     ----------
@@ -90,28 +97,10 @@ class EnergyClassifier(WholeState, PartlyLabelled, BaseEstimator):
 
     _array_api: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        metric: Any = None,
-        *,
-        n_neighbors: int = 3,
-        margin: str | float = "auto",
-        push: float = 0.5,
-        random_state: Any = None,
-    ) -> None:
-        self.metric = metric
-        self.n_neighbors = n_neighbors
-        self.margin = margin
-        self.push = push
-        self.random_state = random_state
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "metric": [HasMethods(["fit", "transform"]), None],
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "margin": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
-        "push": [Interval(Real, 0, 1, closed="both")],
-        "random_state": ["random_state"],
-    }
+    metric: Transformer | None = field(default=None, kw_only=False)
+    n_neighbors: Count = 3
+    margin: Literal["auto"] | NotNegative = "auto"
+    push: Share = 0.5
 
     @replace_state
     @_fit_context(prefer_skip_nested_validation=False)
@@ -205,7 +194,6 @@ class EnergyClassifier(WholeState, PartlyLabelled, BaseEstimator):
         return validation.validate_rows(self, X, reset=reset, accept_sparse="csr")
 
     def _energies(self, X: Any) -> Any:
-        """Energy of each label for each row, of shape (n, n_classes)."""
         check_is_fitted(self)
         rows = self._validate(X, reset=False)
         Z = rows if self.metric_ is None else _to_plain_array(self.metric_.transform(X))
@@ -225,7 +213,6 @@ def _to_plain_array(Z: Any) -> Any:
 
 
 def _is_fitted(metric: Any) -> bool:
-    """Whether the metric has been fitted."""
     try:
         check_is_fitted(metric)
     except NotFittedError:

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import permutations
-from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from numbers import Integral
+from typing import Annotated, Any, ClassVar, Self, cast
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.linalg import block_diag
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from nearkin._types import Floats
+from nearkin._types import Floats, Integers
 from nearkin.errors import InputError
 from nearkin.learners.base import WholeState, replace_state
+from nearkin.learners.parameters import Count, NotNegative, SeedParameter, with_parameters
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import gather_evidence
 from nearkin.rows import validation
@@ -37,8 +37,6 @@ from nearkin.solvers.logdet import (
 )
 from nearkin.spaces.feature_space import LocalExtension
 from nearkin.spaces.graph import (
-    METRICS,
-    WEIGHTS,
     Metric,
     Weight,
     average_equal_rows,
@@ -87,7 +85,8 @@ def pairs_between(sets: Sequence[Any], links: Iterable[tuple[int, int, int, int]
     return Pairs(joined)
 
 
-class ManifoldAlignment(WholeState, BaseEstimator):
+@with_parameters
+class ManifoldAlignment(WholeState, SeedParameter, BaseEstimator):
     """Map several tables into one space in which linked rows are near each other.
 
     A graph joins near rows of each set and gives coordinates along the set's own shape. Links
@@ -160,47 +159,20 @@ class ManifoldAlignment(WholeState, BaseEstimator):
     (4, 6)
     """
 
-    def __init__(
-        self,
-        *,
-        n_vectors: int = 5,
-        graph_neighbors: int = 5,
-        cross_neighbors: int = 0,
-        metric: Metric = "euclidean",
-        edge_weight: Weight = "binary",
-        diffusion: float = 0.1,
-        slack: float = 100.0,
-        bounds: tuple[float, float] | None = None,
-        n_iter: int = 1,
-        n_components: int | None = None,
-        n_neighbors: int = 5,
-        random_state: Any = None,
-    ) -> None:
-        self.n_vectors = n_vectors
-        self.graph_neighbors = graph_neighbors
-        self.cross_neighbors = cross_neighbors
-        self.metric = metric
-        self.edge_weight = edge_weight
-        self.diffusion = diffusion
-        self.slack = slack
-        self.bounds = bounds
-        self.n_iter = n_iter
-        self.n_components = n_components
-        self.n_neighbors = n_neighbors
-        self.random_state = random_state
+    n_vectors: Count = 5
+    graph_neighbors: Count = 5
+    cross_neighbors: Annotated[int, Interval(Integral, 0, None, closed="left")] = 0
+    metric: Metric = "euclidean"
+    edge_weight: Weight = "binary"
+    diffusion: NotNegative = 0.1
+    slack: float = 100.0
+    bounds: tuple[float, float] | None = None
+    n_iter: Count = 1
+    n_components: Count | None = None
+    n_neighbors: Count = 5
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BOUNDS_CONSTRAINTS,
-        "n_vectors": [Interval(Integral, 1, None, closed="left")],
-        "graph_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "cross_neighbors": [Interval(Integral, 0, None, closed="left")],
-        "metric": [StrOptions(set(METRICS))],
-        "edge_weight": [StrOptions(set(WEIGHTS))],
-        "diffusion": [Interval(Real, 0, None, closed="left")],
-        "n_iter": [Interval(Integral, 1, None, closed="left")],
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "random_state": ["random_state"],
     }
 
     @replace_state
@@ -233,8 +205,12 @@ class ManifoldAlignment(WholeState, BaseEstimator):
             neighbor_graph(rows, self.graph_neighbors, metric=self.metric, weight=self.edge_weight)
             for rows in checked
         ]
-        if self.cross_neighbors == 0:
-            eigenvalues, V = _find_smooth_functions(graphs, self.n_vectors, rng)
+        if self.cross_neighbors == 0:  # the smoothest functions of each graph, zero on others
+            found = [smoothest_functions(W, self.n_vectors, random_state=rng) for W in graphs]
+            eigenvalues = np.concatenate([values for values, _ in found])
+            order = np.argsort(eigenvalues, kind="stable")
+            eigenvalues = eigenvalues[order]
+            V: Floats = block_diag(*[functions for _, functions in found])[:, order]
         else:
             joint = sp.block_diag(graphs, format="csr") + self._find_cross_edges(checked)
             n_vectors = self.n_vectors * len(graphs)
@@ -282,12 +258,9 @@ class ManifoldAlignment(WholeState, BaseEstimator):
         expected = learned.extension.landmarks.rows.shape[1]
         if X.shape[1] != expected:
             raise InputError(f"X has {X.shape[1]} columns, but set {of} has {expected}.")
-        found: Floats = learned.apply(X)
-        return found
+        return cast("Floats", learned.apply(X))
 
-    def retrieve(
-        self, X: Any, *, of: int, among: int, n: int = 5
-    ) -> tuple[Floats, NDArray[np.integer]]:
+    def retrieve(self, X: Any, *, of: int, among: int, n: int = 5) -> tuple[Floats, Integers]:
         """Find the nearest rows of another set (or of the same) in the common space.
 
         Parameters
@@ -338,17 +311,6 @@ class ManifoldAlignment(WholeState, BaseEstimator):
         return edges
 
     def _find_map(self, number: int) -> ThroughLandmarks:
-        """Return the map of the set with this number, or raise an error."""
         if not 0 <= number < len(self.maps_):
             raise InputError(f"there is no set {number}: they are 0 to {len(self.maps_) - 1}.")
         return self.maps_[number]
-
-
-def _find_smooth_functions(
-    graphs: list[Any], n_vectors: int, rng: np.random.RandomState
-) -> tuple[Floats, Floats]:
-    """The ``n_vectors`` smoothest functions of each graph, zero on others, the smoothest first."""
-    found = [smoothest_functions(graph, n_vectors, random_state=rng) for graph in graphs]
-    eigenvalues = np.concatenate([values for values, _ in found])
-    order = np.argsort(eigenvalues, kind="stable")
-    return eigenvalues[order], block_diag(*[V for _, V in found])[:, order]

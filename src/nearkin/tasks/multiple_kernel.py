@@ -6,23 +6,29 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
-from numbers import Integral, Real
-from typing import Any, ClassVar, Self, TypeAlias
+from typing import Annotated, Any, Literal, Self, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import SVC
 from sklearn.utils import check_consistent_length, check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from nearkin._types import Floats
+from nearkin._types import Floats, Integers
 from nearkin.errors import InputError, raise_input_errors
 from nearkin.learners.base import WholeState, replace_state
+from nearkin.learners.parameters import (
+    Count,
+    Listed,
+    NotNegative,
+    Positive,
+    SeedParameter,
+    with_parameters,
+)
 from nearkin.messages import notice
 from nearkin.pairs.labels import PartlyLabelled, check_classes
 from nearkin.rows import validation
@@ -58,7 +64,7 @@ class Combination:
 def combine_kernels(
     n_kernels: int,
     kernel: Callable[[int], Floats],
-    problems: Sequence[tuple[NDArray[np.integer], Floats]],
+    problems: Sequence[tuple[Integers, Floats]],
     *,
     C: float,
     max_iter: int,
@@ -81,7 +87,17 @@ def combine_kernels(
     weights = np.full(n_kernels, 1 / n_kernels) if start is None else start
     history: list[float] = []
     while True:
-        value, q = _train(weights, kernel, problems, C)
+        combined = weighted_sum(weights, kernel)
+        value = 0.0
+        duals = np.zeros((len(combined), len(problems)))
+        for p, (rows, labels) in enumerate(problems):
+            K = combined[np.ix_(rows, rows)]
+            machine = SVC(C=C, kernel="precomputed", tol=1e-5, cache_size=500).fit(K, labels)
+            gamma = np.zeros(len(rows))
+            gamma[machine.support_] = machine.dual_coef_[0]
+            value += float(np.abs(gamma).sum() - gamma @ K @ gamma / 2)
+            duals[rows, p] = gamma
+        q = np.array([np.sum(duals * (kernel(m) @ duals)) for m in range(n_kernels)])
         history.append(value)
         gap = float(q.max() - weights @ q) / 2 / max(abs(value), 1e-300)
         if gap <= tol or len(history) > max_iter:
@@ -90,27 +106,6 @@ def combine_kernels(
         norms[norms <= _NEGLIGIBLE * norms.max()] = 0
         weights = norms / norms.sum()
     return Combination(weights, np.array(history), gap, gap <= tol)
-
-
-def _train(
-    weights: Floats,
-    kernel: Callable[[int], Floats],
-    problems: Sequence[tuple[NDArray[np.integer], Floats]],
-    C: float,
-) -> tuple[float, Floats]:
-    """Train a support vector machine for each problem: return J, and q (M,) of the kernels."""
-    combined = weighted_sum(weights, kernel)
-    total = 0.0
-    duals = np.zeros((len(combined), len(problems)))
-    for p, (rows, labels) in enumerate(problems):
-        K = combined[np.ix_(rows, rows)]
-        machine = SVC(C=C, kernel="precomputed", tol=1e-5, cache_size=500).fit(K, labels)
-        gamma = np.zeros(len(rows))
-        gamma[machine.support_] = machine.dual_coef_[0]
-        total += float(np.abs(gamma).sum() - gamma @ K @ gamma / 2)
-        duals[rows, p] = gamma
-    q = np.array([np.sum(duals * (kernel(m) @ duals)) for m in range(len(weights))])
-    return total, q
 
 
 def weighted_sum(weights: Floats, kernel: Callable[[int], Floats]) -> Floats:
@@ -131,7 +126,7 @@ def rbf_under_metric(A: Any, B: Any, *, components: Floats | None, factor: float
 
 def make_regional_kernels(
     X: Floats,
-    classes: NDArray[np.integer],
+    classes: Integers,
     bandwidths: Sequence[float],
     n_regions: int,
     random_state: Any = None,
@@ -178,7 +173,8 @@ def make_rbf_kernels(
     ]
 
 
-class MultipleKernelClassifier(WholeState, PartlyLabelled, BaseEstimator):
+@with_parameters
+class MultipleKernelClassifier(WholeState, PartlyLabelled, SeedParameter, BaseEstimator):
     """Support vector machine on the best convex combination of many kernels.
 
     Parameters
@@ -216,9 +212,8 @@ class MultipleKernelClassifier(WholeState, PartlyLabelled, BaseEstimator):
         Duality gap at the end, as a share of the objective.
     n_iter_ : int
     classes_ : ndarray
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        When X has column names.
+    n_features_in_, feature_names_in_
+        The columns of X.
 
     References
     ----------
@@ -246,40 +241,14 @@ class MultipleKernelClassifier(WholeState, PartlyLabelled, BaseEstimator):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        kernels: str | list[BaseKernel] = "regional",
-        n_regions: int = 1,
-        bandwidths: tuple[float, ...] = BANDWIDTHS,
-        C: float = 10.0,
-        multi_class: str = "ovr",
-        max_iter: int = 500,
-        tol: float = 0.01,
-        init: ArrayLike | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.kernels = kernels
-        self.n_regions = n_regions
-        self.bandwidths = bandwidths
-        self.C = C
-        self.multi_class = multi_class
-        self.max_iter = max_iter
-        self.tol = tol
-        self.init = init
-        self.random_state = random_state
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "kernels": [StrOptions({"regional", "rbf"}), list],
-        "n_regions": [Interval(Integral, 1, None, closed="left")],
-        "bandwidths": ["array-like"],
-        "C": [Interval(Real, 0, None, closed="neither")],
-        "multi_class": [StrOptions({"ovr", "ovo"})],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "init": ["array-like", None],
-        "random_state": ["random_state"],
-    }
+    kernels: Literal["regional", "rbf"] | Annotated[list[BaseKernel], list] = "regional"
+    n_regions: Count = 1
+    bandwidths: Annotated[tuple[float, ...], "array-like"] = BANDWIDTHS
+    C: Positive = 10.0
+    multi_class: Literal["ovr", "ovo"] = "ovr"
+    max_iter: Count = 500
+    tol: NotNegative = 0.01
+    init: Listed | None = None
 
     @replace_state
     @_fit_context(prefer_skip_nested_validation=True)
@@ -302,16 +271,24 @@ class MultipleKernelClassifier(WholeState, PartlyLabelled, BaseEstimator):
             check_consistent_length(X, classes)
         X, classes = X[classes >= 0], classes[classes >= 0]
         kernels = self._make_kernels(X, classes)
-        problems = split_into_binary(classes, self.multi_class)
+        start = None
+        if self.init is not None:  # a little more equal: what is zero would stay zero
+            start = np.asarray(self.init, dtype=np.float64)
+            if start.shape != (len(kernels),) or not (start >= 0).all() or not start.sum() > 0:
+                raise InputError(
+                    f"init must be {len(kernels)} weights, one for each kernel, not negative and "
+                    f"not all zero; it has shape {start.shape}."
+                )
+            start = (1 - _EVEN) * start / start.sum() + _EVEN / len(kernels)
         matrix = _keep_matrices(kernels, X)
         found = combine_kernels(
             len(kernels),
             matrix,
-            problems,
+            split_into_binary(classes, self.multi_class),
             C=self.C,
             max_iter=self.max_iter,
             tol=self.tol,
-            start=self._check_start(len(kernels)),
+            start=start,
         )
         if not found.converged:
             notice(
@@ -359,26 +336,13 @@ class MultipleKernelClassifier(WholeState, PartlyLabelled, BaseEstimator):
         K = self._combine_with_training_rows(X)
         return np.asarray(self._machine.decision_function(K))
 
-    def _check_start(self, n_kernels: int) -> Floats | None:
-        """Return the weights to start from, made a little more equal, or None."""
-        if self.init is None:
-            return None
-        weights = np.asarray(self.init, dtype=np.float64)
-        if weights.shape != (n_kernels,) or not (weights >= 0).all() or not weights.sum() > 0:
-            raise InputError(
-                f"init must be {n_kernels} weights, one for each kernel, not negative and not all "
-                f"zero; it has shape {weights.shape}."
-            )
-        return np.asarray((1 - _EVEN) * weights / weights.sum() + _EVEN / n_kernels)
-
     def _combine_with_training_rows(self, X: Any) -> Floats:
         """Combined kernel matrix between rows and those of ``fit``."""
         check_is_fitted(self)
         X = validation.validate_rows(self, X, dtype=np.float64, reset=False)
         return weighted_sum(self.weights_, lambda m: np.asarray(self.kernels_[m](X, self._rows)))
 
-    def _make_kernels(self, X: Floats, classes: NDArray[np.integer]) -> list[BaseKernel]:
-        """Return the kernel functions that the parameters ask for."""
+    def _make_kernels(self, X: Floats, classes: Integers) -> list[BaseKernel]:
         if not isinstance(self.kernels, str):
             if len(self.kernels) == 0 or not all(map(callable, self.kernels)):
                 raise InputError("kernels must be a list of functions kernel(A, B), at least one.")
@@ -392,9 +356,7 @@ class MultipleKernelClassifier(WholeState, PartlyLabelled, BaseEstimator):
         return make_regional_kernels(X, classes, bandwidths.tolist(), self.n_regions, rng)
 
 
-def split_into_binary(
-    classes: NDArray[np.integer], multi_class: str
-) -> list[tuple[NDArray[np.integer], Floats]]:
+def split_into_binary(classes: Integers, multi_class: str) -> list[tuple[Integers, Floats]]:
     """Row numbers and labels −1 or 1 of each binary problem of a classification.
 
     "ovr" is each class against the rest (two classes: one problem), "ovo" each couple of classes.
@@ -405,7 +367,7 @@ def split_into_binary(
         return [(rows, np.where(classes == 1, 1.0, -1.0))]
     if multi_class == "ovr":
         return [(rows, np.where(classes == c, 1.0, -1.0)) for c in range(n_classes)]
-    problems: list[tuple[NDArray[np.integer], Floats]] = []
+    problems: list[tuple[Integers, Floats]] = []
     for one, other in combinations(range(n_classes), 2):
         members = np.flatnonzero((classes == one) | (classes == other))
         problems.append((members, np.where(classes[members] == one, 1.0, -1.0)))
@@ -416,7 +378,6 @@ def _keep_matrices(kernels: list[BaseKernel], X: Floats) -> Callable[[int], Floa
     """Return a function from numbers of kernels to matrices, which are stored where they fit."""
 
     def matrix(m: int) -> Floats:
-        """Compute a kernel matrix among the rows."""
         K = np.asarray(kernels[m](X, X), dtype=np.float64)
         if K.shape != (len(X), len(X)) or not np.isfinite(K).all():
             raise InputError(
