@@ -133,8 +133,11 @@ def _between(ends: Ints, sums: Doubles, counts: Doubles) -> tuple[Ints, Doubles,
     """Pairs of different groups, each once, with what all pairs of records between them add to."""
     differ = ends[:, 0] != ends[:, 1]
     found, which = np.unique(keys_of(ends[differ]), return_inverse=True)
-    added = [np.bincount(which.ravel(), of[differ], len(found)) for of in (sums, counts)]
-    return ends_of(found), added[0], added[1]
+    sums, counts = (
+        np.bincount(which.ravel(), of[differ], len(found)).astype(np.float64)
+        for of in (sums, counts)
+    )
+    return ends_of(found), sums, counts
 
 
 def _best_of_both(ends: Ints, means: Doubles, n: int) -> Mask:
