@@ -410,6 +410,11 @@ class JudgedTable:
         enough = np.flatnonzero(right >= precision)
         return max(float(self.log_odds[order[enough[-1]]]), 0.0) if len(enough) else np.inf
 
+    @cached_property
+    def likely_groups(self) -> Ints:
+        """The number of the thing that each record likely is of."""
+        return self.groups()
+
     def groups(self, level: float = 0.0) -> Ints:
         """Number the things that records are of."""
         sure = self.followed
@@ -421,7 +426,7 @@ class JudgedTable:
 
     def duplicates(self, level: float = 0.0) -> Duplicates:
         """Groups of records, with what can be expected of them."""
-        labels = self.groups(level)
+        labels = self.groups(level) if level else self.likely_groups
         precision, recall, _ = self.stated(labels)
         return Duplicates(labels, self._belonging(labels), precision, recall)
 
@@ -614,7 +619,7 @@ class JudgedTable:
         """What is seen of the table as a whole."""
         same = float(self.chances.sum())
         if self.work.side is None:
-            figures = self.stated(self.groups())
+            figures = self.stated(self.likely_groups)
         else:
             chosen, odds = self._single(0.0)
             figures = self._figures(chosen, expit(odds), float(chosen.sum()))
@@ -707,16 +712,11 @@ def doubtful_first(pairs: Ints, chance: Doubles, labels: Ints) -> Ints:
 
 
 def choose_questions(judged: JudgedTable, n: int, rng: np.random.RandomState) -> Ints:
-    """Choose the next pairs to ask about.
+    """Choose the next candidates to ask about, n of them or all that are left.
 
     Some are checks (:func:`list_checks`), by which it is said how good groups are. The others are
     to find the border between matches and others; after ten answers "different" and no other they
     are those that share most letters.
-
-    Returns
-    -------
-    int ndarray of shape (up to n,)
-        Numbers of pairs.
     """
     same = judged.known.same
     free = judged.open.copy()
@@ -748,16 +748,16 @@ def _near_border(judged: JudgedTable, at: Ints, n: int, rng: np.random.RandomSta
     known = scores[found]
     low = known[same > 0.5].min(initial=scores[at].max())
     high = known[same < 0.5].max() if (same < 0.5).any() else np.median(scores[at])
-    if low > high:
-        targets = np.linspace(low, high, n + 2)[1:-1, None]
-        near = np.argsort(np.abs(scores[at] - targets), axis=1, kind="stable")[:, : 2 * _CHOICE]
-        order = near[:, rng.permutation(near.shape[1])].T.ravel()
-        return at[order[np.sort(np.unique(order, return_index=True)[1])]]
-    order = at[np.argsort(np.abs(scores[at]), kind="stable")[: _CHOICE * n]]
-    order = rng.permutation(order)
-    if judged.work.side is not None:
+    gap = np.linspace(low, high, n + 2)[1:-1] if low > high else np.zeros(1)
+    count = min(_CHOICE * n // len(gap) + 1, len(at))
+    near = [rng.permutation(np.argpartition(np.abs(scores[at] - place), count - 1)[:count])
+            for place in gap]  # fmt: skip
+    # The first of each place, then the second of each: those of several places once.
+    order = np.column_stack(near).ravel()
+    order = at[order[np.sort(np.unique(order, return_index=True)[1])]]
+    if low > high or judged.work.side is not None:
         return order
-    labels = judged.groups()
+    labels = judged.likely_groups
     across = at[labels[judged.pairs[at, 0]] != labels[judged.pairs[at, 1]]]
     chance = expit(mean_between(labels, judged.pairs, scores)[across])
     across = across[doubtful_first(judged.pairs[across], chance, labels)]

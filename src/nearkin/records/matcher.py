@@ -720,7 +720,7 @@ class RecordMatcher(WholeState, BaseEstimator):
         n = check_count(n, "n", least=1)
         judged = self._judge(table)
         pairs, chance = judged.pairs[judged.open], judged.chances[judged.open]
-        first = doubtful_first(pairs, chance, judged.groups())[:n]
+        first = doubtful_first(pairs, chance, judged.likely_groups)[:n]
         return pairs[first], chance[first]
 
     def save(self, path: StrPath) -> None:
