@@ -3,7 +3,7 @@
 import { nameOf, noQuestionSentence, redo, say, undo } from "../actions";
 import type { DataRecord, Same } from "../logic/types";
 import { counted } from "../logic/words";
-import { type Asked, asked, asksAnew, gone, type Model, purposeOf } from "../model";
+import { type Asked, asked, asksAnew, gone, type Model, purposeOf, wordsOf } from "../model";
 import { showAll } from "../signal";
 import { comparison } from "./comparison";
 import { byId, h, key, replace } from "./dom";
@@ -136,8 +136,9 @@ export function showQuestion(model: Model): void {
     const beside = question?.rows !== undefined;
     const again = question?.title;
     title.textContent = again ?? (beside ? WHICH : words.value);
-    title.classList.toggle("unseen", again === undefined);
-    words.hidden = again !== undefined || purposeOf(model) === null;
+    const rewording = document.activeElement === words;
+    words.hidden = !rewording && (again !== undefined || beside || purposeOf(model) === null);
+    title.classList.toggle("unseen", again === undefined && !(beside && words.hidden));
     chooser.hidden = purposeOf(model) !== null;
     body.setAttribute("aria-label", beside ? "The record and the groups" : "The two records");
     body.classList.toggle("which", beside);
@@ -145,7 +146,9 @@ export function showQuestion(model: Model): void {
     bar.hidden = beside;
     groupChoices.hidden = !beside;
     hint.textContent =
-      question === null ? noQuestionSentence(model) : (question.hint ?? (beside ? WHICH : ""));
+      question === null
+        ? noQuestionSentence(model)
+        : (question.hint ?? (beside ? wordsOf(model) : ""));
     hint.hidden = purposeOf(model) === null;
     // On a phone the bar stays while the records are out of sight.
     const brief = inBrief(model, title.textContent, question);
@@ -161,6 +164,12 @@ export function showQuestion(model: Model): void {
     count.textContent = counted(n_answers, "answer");
   };
 
+  byId("words-button").addEventListener("click", () => {
+    words.hidden = false;
+    words.focus();
+    state();
+  });
+  words.addEventListener("blur", state);
   showAll([...asksAnew(model), model.report, model.connection], () => {
     state();
     fill();

@@ -72,7 +72,8 @@ def a_group_is_chosen_by_its_key_and_undone_as_one_answer(tab, demo):
     before, n = links(demo), tab.answers()
     left, rows = shown(tab)
     assert [DIGITS[row] for row in rows] == [0, 1, 2]
-    tab.shows("question-hint", "Which of these is it like?")
+    tab.shows("question", "Which of these is it like?")
+    expect(tab.part("why-button")).to_be_hidden()  # there are no two
     tab.press("9")  # there is no such group
     tab.answer("2")
     known = links(demo)
