@@ -30,7 +30,7 @@ export function keepRings(model: Model, plot: Plot, positions: Float32Array): vo
     ring("suspect", () => suspect()?.right),
     ring("looked", () => model.looked.value?.left),
     ring("looked", () => model.looked.value?.right),
-    ring("asked", () => pair()?.left, "1"),
+    ring("asked one", () => pair()?.left, "1"),
     ring("asked", () => pair()?.right, "2"),
     // Beside groups, which have numbers of their own, one record alone is asked about.
     ring("asked", () => (pair() === null ? asked(model)?.left : null), "?"),

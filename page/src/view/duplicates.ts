@@ -142,7 +142,7 @@ function tableOf(records: DataRecord[], takeOut: (k: number) => void): HTMLEleme
         "aria-label": `${recordName(record)} is another thing`,
         on: { click: () => takeOut(k) },
       },
-      "Another thing",
+      "Not the same",
       key(String(k + 1)),
     );
     const name = h("span", { text: recordName(record), dir: "auto" });

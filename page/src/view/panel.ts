@@ -28,7 +28,8 @@ export function showPanel(model: Model): void {
     class: "small",
     testid: "browse",
     "aria-keyshortcuts": "r",
-    text: "Look at them",
+    text: "Browse",
+    title: "Look at the duplicates, group by group",
     on: { click: () => openDuplicates(model) },
   });
   const parts = {

@@ -16,6 +16,7 @@ import { whyButton } from "./why";
 /** Records of this many questions to come are fetched ahead. */
 const AHEAD = 3;
 
+const FIRST = "Each point is a record: answers bring alike ones together.";
 const WHICH = "Which of these is it like?";
 
 export interface Choice {
@@ -145,10 +146,11 @@ export function showQuestion(model: Model): void {
     body.classList.toggle("pictured", beside && model.lesson.has_images);
     bar.hidden = beside;
     groupChoices.hidden = !beside;
+    const first = n_answers === 0 && purposeOf(model) === "kinds" ? FIRST : "";
     hint.textContent =
       question === null
         ? noQuestionSentence(model)
-        : (question.hint ?? (beside ? wordsOf(model) : ""));
+        : (question.hint ?? (beside ? wordsOf(model) : first));
     hint.hidden = purposeOf(model) === null;
     // On a phone the bar stays while the records are out of sight.
     const brief = inBrief(model, title.textContent, question);
