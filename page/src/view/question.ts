@@ -37,6 +37,7 @@ export function showQuestion(model: Model): void {
   const words = wordsField(model);
   const chooser = chooserOf(model);
   const hint = h("p", { class: "hint", testid: "question-hint" });
+  const first = h("p", { class: "hint", text: FIRST });
   const body = h("div", {
     class: "compare",
     tabindex: "0",
@@ -88,7 +89,7 @@ export function showQuestion(model: Model): void {
   replace(
     byId("question"),
     h("div", { class: "card-head" }, title, words),
-    h("div", { class: "card-line" }, hint, count),
+    h("div", { class: "card-line" }, hint, first, count),
     equalAnswers(model),
     chooser,
     body,
@@ -146,12 +147,12 @@ export function showQuestion(model: Model): void {
     body.classList.toggle("pictured", beside && model.lesson.has_images);
     bar.hidden = beside;
     groupChoices.hidden = !beside;
-    const first = n_answers === 0 && purposeOf(model) === "kinds" ? FIRST : "";
     hint.textContent =
       question === null
         ? noQuestionSentence(model)
-        : (question.hint ?? (beside ? wordsOf(model) : first));
+        : (question.hint ?? (beside ? wordsOf(model) : ""));
     hint.hidden = purposeOf(model) === null;
+    first.hidden = n_answers > 0 || purposeOf(model) !== "kinds" || hint.textContent !== "";
     // On a phone the bar stays while the records are out of sight.
     const brief = inBrief(model, title.textContent, question);
     for (const one of [bar, groupChoices]) one.setAttribute("data-title", brief);
