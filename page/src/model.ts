@@ -189,7 +189,7 @@ export function asked(model: Model): Asked | null {
   if (again !== undefined) return again;
   const purpose = purposeOf(model);
   if (purpose === null) return null;
-  // Pairs at random are hardly ever the same thing: those that may be come soon, where records can be compared.
+  // Pairs at random are hardly ever the same thing: those that may be come with the first review.
   const late = model.reviewLate.value || !model.lesson.review;
   if (purpose === "things" && (model.review.value !== null || !late)) return reviewed(model);
   const { question, which, check } = model.state.value;

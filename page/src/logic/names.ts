@@ -100,7 +100,7 @@ export function middleOf(positions: Float32Array, rows: number[]): [number, numb
 /** Steps up and down, in heights of a name, that are tried before it is left out. */
 const STEPS = [0, -1, 1, -2, 2];
 
-/** Corners of names around their middles, the first ones first; null for those without room. Of a map so wide none is cut. */
+/** Corners of names around their middles, none beyond a map so wide; null for those without room. */
 export function placed(middles: Box[], wide?: number): ([number, number] | null)[] {
   const taken: Box[] = [];
   return middles.map(({ x, y, width, height }) => {

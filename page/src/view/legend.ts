@@ -47,7 +47,7 @@ function noGroups({ groups }: Model): boolean {
   return (groups.value?.groups.length ?? 0) === 0;
 }
 
-/** One list, through which arrows step: however many groups there are, it is one thing to be reached. */
+/** One list, through which arrows step: many groups are not as many stops of the Tab key. */
 function groups(model: Model): (HTMLElement | false)[] {
   const all = model.groups.value?.groups ?? [];
   const chosen = all.find(({ number }) => number === model.chosen.value);

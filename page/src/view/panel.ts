@@ -86,6 +86,6 @@ function summary(model: Model): string {
   const about = `Quality ${auc.toFixed(2)} of 1`;
   if (gain === null) return `${about}.`;
   return gain < LITTLE || auc + gain > 1
-    ? `${about}; ten more answers would gain little.`
-    : `${about}; ten more answers would gain about ${gain.toFixed(2)}.`;
+    ? `${about}; more answers gain little.`
+    : `${about}; ten more answers: +${gain.toFixed(2)}.`;
 }
