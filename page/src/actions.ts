@@ -152,8 +152,12 @@ export function askNoMore(model: Model, pair: Pair): void {
   if (asked.length < model.askedAgain.value.length) model.askedAgain.set(asked);
 }
 
+/** Nobody waits longer for the first review. */
+const LATE_MS = 20_000;
+
 /** Begin to review records, or ask how that stands. */
 export async function lookAtReview(model: Model): Promise<void> {
+  window.setTimeout(() => model.reviewLate.set(true), LATE_MS);
   try {
     const review = await api.review();
     if (review !== null) model.review.set(review);

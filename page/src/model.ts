@@ -87,6 +87,8 @@ export interface Model {
   chosen: Signal<number | null>;
   suspect: Signal<number>;
   review: Signal<Review | null>;
+  /** The first one takes long: any pair may be asked until then. */
+  reviewLate: Signal<boolean>;
   /** The doubtful pair that is asked where duplicates are. */
   reviewing: Signal<ReviewPair | null>;
   /** The panel that is open. */
@@ -136,6 +138,7 @@ export function createModel(lesson: Lesson, theme: Signal<Theme>): Model {
     chosen: new Signal<number | null>(null),
     suspect: new Signal(0),
     review: new Signal<Review | null>(null),
+    reviewLate: new Signal(false),
     reviewing: new Signal<ReviewPair | null>(null),
     panel: new Signal<PanelName>("closed"),
     colouringKey: new Signal(firstColouring(lesson)),
@@ -186,12 +189,19 @@ export function asked(model: Model): Asked | null {
   if (again !== undefined) return again;
   const purpose = purposeOf(model);
   if (purpose === null) return null;
-  // Until records are compared, any pair is as good a question as another.
-  if (purpose === "things" && model.review.value !== null) return reviewed(model);
+  // Pairs at random are hardly ever the same thing: those that may be come with the first review.
+  const late = model.reviewLate.value || !model.lesson.review;
+  if (purpose === "things" && (model.review.value !== null || !late)) return reviewed(model);
   const { question, which, check } = model.state.value;
   if (check !== null) return { ...check, origin: "check", before: "nothing", hint: CHECK_HINT };
   if (which !== null && !PAIRS_ONLY) return askedOf(which);
   return question && { ...question, origin: "question", before: "nothing" };
+}
+
+/** The same if it is about two records. */
+export function pairAsked(model: Model): Asked | null {
+  const question = asked(model);
+  return question?.rows === undefined ? question : null;
 }
 
 /** For tests of questions about pairs. */
@@ -214,8 +224,8 @@ function reviewed(model: Model): Asked | null {
 
 /** What is asked may be another question when one of these changes. */
 export function asksAnew(model: Model): Source[] {
-  const { state, askedAgain, reviewing, review } = model;
-  return [state, askedAgain, reviewing, review];
+  const { state, askedAgain, reviewing, review, reviewLate } = model;
+  return [state, askedAgain, reviewing, review, reviewLate];
 }
 
 /** Whether the server is not there, so that nothing can be answered. */

@@ -53,5 +53,8 @@ describe("placed", () => {
     expect(corners.filter((corner) => corner === null)).toHaveLength(2);
     const heights = corners.flatMap((corner) => (corner === null ? [] : [corner[1]]));
     expect(new Set(heights).size).toBe(5);
+    // In a map of 320 pixels names are seen as wholes, unless their points are out of sight.
+    const edges = [box(5, 100), box(316, 100), box(-5, 200)];
+    expect(placed(edges, 320).map((corner) => corner?.[0])).toEqual([0, 280, -25]);
   });
 });

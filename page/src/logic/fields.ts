@@ -69,11 +69,12 @@ function apart(texts: string[]): string[] {
     : texts;
 }
 
-/** What the texts of a record say, in a line or a few; nothing if it has none. */
+/** What the texts of a record say but for codes that name it, in a line or a few; "" without any. */
 export function textsOf({ fields, id }: DataRecord, most = GIST): string {
   const told = fields.filter(({ value, rank }) => rank === undefined && value !== String(id));
+  const named = told.filter(({ name }) => !/(^|_)id$/i.test(name));
   return cutOff(
-    told.map(({ value }) => value),
+    (named.length > 0 ? named : told).map(({ value }) => value),
     most,
   );
 }

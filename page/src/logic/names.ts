@@ -100,12 +100,14 @@ export function middleOf(positions: Float32Array, rows: number[]): [number, numb
 /** Steps up and down, in heights of a name, that are tried before it is left out. */
 const STEPS = [0, -1, 1, -2, 2];
 
-/** Corners of names around their middles, the first ones first; null for those without room. */
-export function placed(middles: Box[]): ([number, number] | null)[] {
+/** Corners of names around their middles, none beyond a map so wide; null for those without room. */
+export function placed(middles: Box[], wide?: number): ([number, number] | null)[] {
   const taken: Box[] = [];
   return middles.map(({ x, y, width, height }) => {
+    const isSeen = wide !== undefined && x >= 0 && x <= wide;
+    const left = isSeen ? Math.max(0, Math.min(x - width / 2, wide - width)) : x - width / 2;
     for (const step of STEPS) {
-      const box = { x: x - width / 2, y: y - height / 2 + step * height, width, height };
+      const box = { x: left, y: y - height / 2 + step * height, width, height };
       if (taken.some((other) => overlap(box, other))) continue;
       taken.push(box);
       return [box.x, box.y];

@@ -1,11 +1,9 @@
-/** A line between the two points of the question. */
-
-import { asked, type Model } from "../model";
+import { type Model, pairAsked } from "../model";
 import { cssColour } from "../theme";
 import { Lines } from "./lines";
 import type { Plot } from "./plot";
 
-/** A dotted line between the two points of the question. */
+/** A dotted line between the two points of the question, if it is about two. */
 export function drawQuestion(model: Model, plot: Plot, positions: Float32Array): void {
   const lines = new Lines(plot.regl);
   model.state.listen(plot.redrawSoon);
@@ -13,7 +11,7 @@ export function drawQuestion(model: Model, plot: Plot, positions: Float32Array):
   model.reviewing.listen(plot.redraw);
   model.theme.listen(plot.redraw);
   plot.drawOver((map) => {
-    const question = asked(model);
+    const question = pairAsked(model);
     if (question === null) return;
     lines.stroke(Uint32Array.of(question.left, question.right), positions, map, {
       colour: cssColour("accent"),

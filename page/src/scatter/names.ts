@@ -37,7 +37,7 @@ export function keepNames(model: Model, plot: Plot, positions: Float32Array): vo
       const [x, y] = toScreen(map, ...middleOf(positions, spot.rows));
       return { x, y, width, height };
     });
-    placed(boxes).forEach((corner, i) => {
+    placed(boxes, map.width).forEach((corner, i) => {
       const { element } = names[i];
       element.style.visibility = corner === null ? "hidden" : "visible";
       if (corner === null) return;

@@ -6,7 +6,7 @@
  */
 
 import { toScreen } from "../logic/screen";
-import { asked, asksAnew, chosenSuspect, type Model } from "../model";
+import { asked, asksAnew, chosenSuspect, type Model, pairAsked } from "../model";
 import { showAll } from "../signal";
 import { byId, h } from "../view/dom";
 import type { Plot } from "./plot";
@@ -23,14 +23,17 @@ function ring(kind: string, row: Ring["row"], label = ""): Ring {
 }
 
 export function keepRings(model: Model, plot: Plot, positions: Float32Array): void {
+  const pair = () => pairAsked(model);
   const suspect = () => (model.panel.value === "said" ? chosenSuspect(model) : undefined);
   const rings = [
     ring("suspect", () => suspect()?.left),
     ring("suspect", () => suspect()?.right),
     ring("looked", () => model.looked.value?.left),
     ring("looked", () => model.looked.value?.right),
-    ring("asked", () => asked(model)?.left, "1"),
-    ring("asked", () => asked(model)?.right, "2"),
+    ring("asked one", () => pair()?.left, "1"),
+    ring("asked", () => pair()?.right, "2"),
+    // Beside groups, which have numbers of their own, one record alone is asked about.
+    ring("asked", () => (pair() === null ? asked(model)?.left : null), "?"),
     ring("selected", () => model.selected.value),
     ring("hovered", () => model.hovered.value),
   ];

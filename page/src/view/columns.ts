@@ -6,7 +6,7 @@ import type { Column, Columns } from "../logic/types";
 import type { Model } from "../model";
 import { announce, notify } from "../notices";
 import { reloadPage } from "../settled";
-import { byId, h, replace } from "./dom";
+import { byId, closeButton, h, replace } from "./dom";
 
 /** What is to be said after the page was loaded anew. */
 const SAID = "nearkin-columns-changed";
@@ -36,14 +36,7 @@ function heading(dialog: HTMLDialogElement): HTMLElement {
     "div",
     { class: "card-head" },
     h("h2", { id: "columns-title", text: "Columns" }),
-    h("button", {
-      type: "button",
-      class: "icon",
-      "aria-label": "Close columns",
-      text: "×",
-      testid: "columns-close",
-      on: { click: () => dialog.close() },
-    }),
+    closeButton("Close columns", "columns-close", () => dialog.close()),
   );
 }
 

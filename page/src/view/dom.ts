@@ -75,3 +75,9 @@ export function swatch(colour: string): HTMLElement {
 export function key(label: string): HTMLElement {
   return h("kbd", { "aria-hidden": "true", text: label });
 }
+
+/** A cross that closes or removes something. */
+export function closeButton(label: string, testid: string, press: () => void): HTMLElement {
+  const attributes = { type: "button", class: "icon", text: "×", "aria-label": label, testid };
+  return h("button", { ...attributes, on: { click: press } });
+}

@@ -7,7 +7,7 @@ import type { DataRecord, Found } from "../logic/types";
 import { whole } from "../logic/words";
 import type { Model } from "../model";
 import { announce, notifyProblem } from "../notices";
-import { h, key, replace } from "./dom";
+import { closeButton, h, key, replace } from "./dom";
 import { thumbnail } from "./picture";
 import { fieldValue, recordName } from "./record";
 
@@ -85,14 +85,7 @@ export function openDuplicates(model: Model): void {
           id: "duplicates-title",
           text: `Group ${whole(at + 1)} of ${whole(found.length)}${settled.has(one) ? ", settled" : ""}`,
         }),
-        h("button", {
-          type: "button",
-          class: "icon",
-          text: "×",
-          "aria-label": "Close",
-          testid: "duplicates-close",
-          on: { click: () => box.close() },
-        }),
+        closeButton("Close", "duplicates-close", () => box.close()),
       ),
       h(
         "div",
@@ -149,7 +142,7 @@ function tableOf(records: DataRecord[], takeOut: (k: number) => void): HTMLEleme
         "aria-label": `${recordName(record)} is another thing`,
         on: { click: () => takeOut(k) },
       },
-      "Another thing",
+      "Not the same",
       key(String(k + 1)),
     );
     const name = h("span", { text: recordName(record), dir: "auto" });

@@ -30,7 +30,7 @@ export function download(name: ExportName): void {
 }
 
 export function showHeader(model: Model): void {
-  const { source, n_rows, n_total, n_features, of_words } = model.lesson;
+  const { source, n_rows, n_total, n_features, has_images } = model.lesson;
   document.title = `${source} – nearkin studio`;
   const rows =
     n_total > n_rows
@@ -39,7 +39,8 @@ export function showHeader(model: Model): void {
   replace(
     byId("source"),
     h("strong", { text: source }),
-    h("span", { text: `${rows}, ${counted(n_features, of_words ? "column" : "feature")}` }),
+    // Of pictures, pixels are counted by nobody.
+    h("span", { text: has_images ? rows : `${rows}, ${counted(n_features, "column")}` }),
   );
   byId("map-title").textContent = `Map of ${rows}`;
 
@@ -52,66 +53,69 @@ export function showHeader(model: Model): void {
   });
   showThemeButton(model);
   showExportMenu(model);
+  makeMenu("export");
+  makeMenu("more");
 }
 
 function showThemeButton(model: Model): void {
   const button = byId<HTMLButtonElement>("theme-button");
   button.addEventListener("click", () => toggleTheme(model.theme));
   model.theme.show((theme) => {
-    button.textContent = theme === "dark" ? "Light" : "Dark";
-    button.setAttribute("aria-label", theme === "dark" ? "Light colours" : "Dark colours");
+    button.textContent = theme === "dark" ? "Light colours" : "Dark colours";
   });
 }
 
 function showExportMenu(model: Model): void {
-  const button = byId<HTMLButtonElement>("export-button");
-  const menu = byId("export-menu");
-  const entries = EXPORTS.map(({ name, label, about }) => {
-    const entry = h(
-      "button",
-      { type: "button", testid: `export-${name}` },
-      h("span", { text: label }),
-      h("small", { text: about }),
-    );
-    entry.addEventListener("click", () => {
-      close();
-      download(name);
-    });
-    return entry;
-  });
-  const lines = entries.map((entry) => h("li", {}, entry));
-  replace(menu, ...lines);
-  const line = (wanted: ExportName): HTMLElement =>
-    lines[EXPORTS.findIndex(({ name }) => name === wanted)];
-  line("duplicates").hidden = !model.lesson.review;
-  const shown = (): HTMLButtonElement[] => entries.filter((_, k) => !lines[k].hidden);
+  const lines = EXPORTS.map(({ name, label, about }) =>
+    h(
+      "li",
+      { hidden: name === "duplicates" && !model.lesson.review },
+      h(
+        "button",
+        { type: "button", testid: `export-${name}`, on: { click: () => download(name) } },
+        h("span", { text: label }),
+        h("small", { text: about }),
+      ),
+    ),
+  );
+  replace(byId("export-menu"), ...lines);
+}
 
+/** A button opens a list of others; arrows step through it, and pressing one closes it. */
+function makeMenu(name: "export" | "more"): void {
+  const button = byId<HTMLButtonElement>(`${name}-button`);
+  const menu = byId(`${name}-menu`);
+  const shown = (): HTMLElement[] => [
+    ...menu.querySelectorAll<HTMLElement>("li:not([hidden]) > *"),
+  ];
   const open = (): void => {
     menu.hidden = false;
     button.setAttribute("aria-expanded", "true");
-    entries[0].focus();
+    shown()[0]?.focus();
   };
-  function close(): void {
+  const close = (): void => {
     if (menu.hidden) return;
     const had = menu.contains(document.activeElement);
     menu.hidden = true;
     button.setAttribute("aria-expanded", "false");
     if (had) button.focus();
-  }
+  };
   button.addEventListener("click", () => (menu.hidden ? open() : close()));
+  menu.addEventListener("click", close, { capture: true });
   menu.addEventListener("keydown", (event) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (event.key === "Escape") close();
     else if (step !== undefined) {
-      const open = shown();
-      const now = open.indexOf(document.activeElement as HTMLButtonElement);
-      open[(now + step + open.length) % open.length].focus();
+      const all = shown();
+      const now = all.indexOf(document.activeElement as HTMLElement);
+      all[(now + step + all.length) % all.length].focus();
     } else return;
     event.preventDefault();
     event.stopPropagation();
   });
   document.addEventListener("pointerdown", (event) => {
-    if (!menu.contains(event.target as Node) && event.target !== button) close();
+    const at = event.target as Node;
+    if (!menu.contains(at) && !button.contains(at)) close();
   });
   menu.addEventListener("focusout", (event) => {
     const next = event.relatedTarget as Node | null;

@@ -2,7 +2,7 @@
 
 import type { Model } from "../model";
 import { remember, remembered } from "../storage";
-import { byId, h, replace } from "./dom";
+import { byId, closeButton, h, replace } from "./dom";
 
 const KEYS: [string[], string][] = [
   [["s"], "same"],
@@ -55,14 +55,7 @@ export function prepareHelp(model: Model): void {
       "div",
       { class: "card-head" },
       h("h2", { id: "help-title", text: "How teaching works" }),
-      h("button", {
-        type: "button",
-        class: "icon",
-        "aria-label": "Close help",
-        text: "×",
-        testid: "help-close",
-        on: { click: () => dialog.close() },
-      }),
+      closeButton("Close help", "help-close", () => dialog.close()),
     ),
     h("p", { text: HOW }),
     h("p", { text: journal === null ? IN_MEMORY : `${ON_DISK}${journal}.`, testid: "where-kept" }),

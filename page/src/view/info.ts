@@ -5,7 +5,7 @@ import type { MapChoice, Model } from "../model";
 import { showAll } from "../signal";
 import { remember } from "../storage";
 import { openColumns } from "./columns";
-import { byId, h, replace } from "./dom";
+import { byId, closeButton, h, replace } from "./dom";
 import { IN_MEMORY } from "./help";
 
 export function prepareInfo(model: Model): void {
@@ -27,14 +27,7 @@ export function prepareInfo(model: Model): void {
     },
     "Choose columns",
   );
-  const close = h("button", {
-    type: "button",
-    class: "icon",
-    "aria-label": "Close",
-    text: "×",
-    testid: "info-close",
-    on: { click: () => dialog.close() },
-  });
+  const close = closeButton("Close", "info-close", () => dialog.close());
   const title = h("h2", { id: "info-title", text: "About these data" });
   const head = h("div", { class: "card-head" }, title, close);
   replace(
@@ -54,7 +47,6 @@ export function prepareInfo(model: Model): void {
     const all = new Set([...own, ...told, ...(journal === null ? [IN_MEMORY] : [])]);
     replace(notes, ...[...all].map((text) => h("li", { text, dir: "auto", testid: "note" })));
     learner.textContent = model.report.value ? `Learned by ${model.report.value.learner}.` : "";
-    byId("info-button").classList.toggle("told", all.size > own.length);
   });
 }
 

@@ -16,6 +16,7 @@ const MOST_CATEGORIES = 12;
 const SHOWN_EXAMPLES = 3;
 /** As many characters as the server takes. */
 const LONGEST_NAME = 60;
+const HINT = "Groups: press one to name it, or to join it to another";
 /** In smaller maps the legend is folded at first. */
 const SMALL_PX = 420;
 
@@ -46,31 +47,40 @@ function noGroups({ groups }: Model): boolean {
   return (groups.value?.groups.length ?? 0) === 0;
 }
 
-function groups(model: Model): HTMLElement[] {
+/** One list, through which arrows step: many groups are not as many stops of the Tab key. */
+function groups(model: Model): (HTMLElement | false)[] {
   const all = model.groups.value?.groups ?? [];
-  const items = all.map((group) =>
-    h(
-      "li",
-      {},
-      model.chosen.value === group.number ? editor(model, group, all) : line(model, group),
-    ),
-  );
+  const chosen = all.find(({ number }) => number === model.chosen.value);
+  const items = all.map((group) => line(model, group, group === (chosen ?? all[0])));
+  const list = h("ul", { role: "listbox", testid: "groups", "aria-label": HINT }, ...items);
+  list.addEventListener("keydown", (event) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    const at = items.indexOf(document.activeElement as HTMLLIElement);
+    if (step !== undefined) items[(at + step + items.length) % items.length].focus();
+    else if (event.key === "Enter" || event.key === " ") items[at]?.click();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  });
   const unsure = model.colouring.value?.pale?.reduce((sum, one) => sum + one, 0) ?? 0;
   return [
-    h("ul", { testid: "groups", "aria-label": "Groups" }, ...items),
-    h("p", { class: "legend-rest", text: unsure > 0 ? `${whole(unsure)} unsure, pale` : "" }),
+    chosen !== undefined && editor(model, chosen, all),
+    list,
+    h("p", { class: "legend-rest", text: unsure > 0 ? `Pale: ${whole(unsure)} unsure` : "" }),
   ];
 }
 
 /** Its key in its colour, what it is called, some examples, and how many are likely of it. */
-function line(model: Model, group: Group): HTMLElement {
+function line(model: Model, group: Group, first: boolean): HTMLLIElement {
   const title = titleOf(group);
   const standOut = (on: boolean) => () => model.category.set(on ? group.number : null);
   return h(
-    "button",
+    "li",
     {
-      type: "button",
+      role: "option",
       class: "legend-group",
+      tabindex: first ? "0" : "-1",
+      "aria-selected": String(model.chosen.value === group.number),
       "data-group": String(group.number),
       testid: "group",
       title: `${title}: name it, or join it to another group`,

@@ -28,7 +28,8 @@ export function showPanel(model: Model): void {
     class: "small",
     testid: "browse",
     "aria-keyshortcuts": "r",
-    text: "Look at them",
+    text: "Browse",
+    title: "Look at the duplicates, group by group",
     on: { click: () => openDuplicates(model) },
   });
   const parts = {
@@ -80,11 +81,11 @@ function summary(model: Model): string {
   const report = model.report.value;
   if (report === null) return "";
   const [auc, low, high] = report.quality.figures.auc ?? [0, 0, 1];
-  if (high - low > WIDEST) return "Too early to say how good it is.";
+  if (high - low > WIDEST) return "Quality: too early to tell.";
   const { gain } = report.outlook;
-  const about = `About ${auc.toFixed(2)}`;
+  const about = `Quality ${auc.toFixed(2)} of 1`;
   if (gain === null) return `${about}.`;
   return gain < LITTLE || auc + gain > 1
-    ? `${about}; ten more answers would gain little.`
-    : `${about}; ten more answers would gain about ${gain.toFixed(2)}.`;
+    ? `${about}; more answers gain little.`
+    : `${about}; ten more answers: +${gain.toFixed(2)}.`;
 }

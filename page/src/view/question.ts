@@ -3,7 +3,7 @@
 import { nameOf, noQuestionSentence, redo, say, undo } from "../actions";
 import type { DataRecord, Same } from "../logic/types";
 import { counted } from "../logic/words";
-import { type Asked, asked, asksAnew, gone, type Model, purposeOf } from "../model";
+import { type Asked, asked, asksAnew, gone, type Model, purposeOf, wordsOf } from "../model";
 import { showAll } from "../signal";
 import { comparison } from "./comparison";
 import { byId, h, key, replace } from "./dom";
@@ -16,6 +16,7 @@ import { whyButton } from "./why";
 /** Records of this many questions to come are fetched ahead. */
 const AHEAD = 3;
 
+const FIRST = "Each point is a record: answers bring alike ones together.";
 const WHICH = "Which of these is it like?";
 
 export interface Choice {
@@ -36,6 +37,7 @@ export function showQuestion(model: Model): void {
   const words = wordsField(model);
   const chooser = chooserOf(model);
   const hint = h("p", { class: "hint", testid: "question-hint" });
+  const first = h("p", { class: "hint", text: FIRST });
   const body = h("div", {
     class: "compare",
     tabindex: "0",
@@ -87,7 +89,7 @@ export function showQuestion(model: Model): void {
   replace(
     byId("question"),
     h("div", { class: "card-head" }, title, words),
-    h("div", { class: "card-line" }, hint, count),
+    h("div", { class: "card-line" }, hint, first, count),
     equalAnswers(model),
     chooser,
     body,
@@ -136,8 +138,9 @@ export function showQuestion(model: Model): void {
     const beside = question?.rows !== undefined;
     const again = question?.title;
     title.textContent = again ?? (beside ? WHICH : words.value);
-    title.classList.toggle("unseen", again === undefined);
-    words.hidden = again !== undefined || purposeOf(model) === null;
+    const rewording = document.activeElement === words;
+    words.hidden = !rewording && (again !== undefined || beside || purposeOf(model) === null);
+    title.classList.toggle("unseen", again === undefined && !(beside && words.hidden));
     chooser.hidden = purposeOf(model) !== null;
     body.setAttribute("aria-label", beside ? "The record and the groups" : "The two records");
     body.classList.toggle("which", beside);
@@ -145,8 +148,11 @@ export function showQuestion(model: Model): void {
     bar.hidden = beside;
     groupChoices.hidden = !beside;
     hint.textContent =
-      question === null ? noQuestionSentence(model) : (question.hint ?? (beside ? WHICH : ""));
+      question === null
+        ? noQuestionSentence(model)
+        : (question.hint ?? (beside ? wordsOf(model) : ""));
     hint.hidden = purposeOf(model) === null;
+    first.hidden = n_answers > 0 || purposeOf(model) !== "kinds" || hint.textContent !== "";
     // On a phone the bar stays while the records are out of sight.
     const brief = inBrief(model, title.textContent, question);
     for (const one of [bar, groupChoices]) one.setAttribute("data-title", brief);
@@ -161,6 +167,12 @@ export function showQuestion(model: Model): void {
     count.textContent = counted(n_answers, "answer");
   };
 
+  byId("words-button").addEventListener("click", () => {
+    words.hidden = false;
+    words.focus();
+    state();
+  });
+  words.addEventListener("blur", state);
   showAll([...asksAnew(model), model.report, model.connection], () => {
     state();
     fill();

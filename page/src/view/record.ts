@@ -18,8 +18,9 @@ import { CARD_PX, largePicture, thumbnail } from "./picture";
 const SAID_FIELDS = 3;
 const SAID_CHARACTERS = 80;
 
-export function recordName(record: DataRecord): string {
-  return String(record.id);
+/** What it is called; a bare number beside those of groups would say nothing. */
+export function recordName({ id, row }: DataRecord): string {
+  return String(id) === String(row) ? `row ${row}` : String(id);
 }
 
 /** A short sentence for screen readers. */
@@ -27,7 +28,7 @@ export function recordSentence(record: DataRecord): string {
   const fields = record.fields
     .slice(0, SAID_FIELDS)
     .map(({ name, value }) => `${name} ${value.slice(0, SAID_CHARACTERS)}`);
-  return [`Record ${recordName(record)}`, ...fields].join(", ");
+  return [`Record ${record.id}`, ...fields].join(", ");
 }
 
 /** A record on one line, or two: its picture, its name and what it says. Filled when it is here. */

@@ -6,7 +6,7 @@ import type { DataRecord } from "../logic/types";
 import { counted, whole } from "../logic/words";
 import type { Model } from "../model";
 import { notifyProblem } from "../notices";
-import { byId, h, replace } from "./dom";
+import { byId, closeButton, h, replace } from "./dom";
 import { thumbnail } from "./picture";
 import { fieldValue, recordName } from "./record";
 
@@ -95,14 +95,7 @@ export function openTable(model: Model, rows: number[], title: string): void {
       "div",
       { class: "card-head" },
       h("h2", { id: "table-title", text: `${title}: ${counted(rows.length, "record")}` }),
-      h("button", {
-        type: "button",
-        class: "icon",
-        text: "×",
-        "aria-label": "Close the table",
-        testid: "table-close",
-        on: { click: () => box.close() },
-      }),
+      closeButton("Close the table", "table-close", () => box.close()),
     ),
     body,
     h(

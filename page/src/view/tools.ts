@@ -1,4 +1,4 @@
-/** In a corner of the map: what points are coloured by, the lasso, all points, and how far the map has come. */
+/** In a corner of the map: what points are coloured by, all points, and how far the map has come. */
 
 import { giveKeysBack } from "../keys";
 import { GROUPS } from "../logic/messages";
@@ -8,20 +8,10 @@ import { showAll } from "../signal";
 import { byId, h, key, replace } from "./dom";
 
 export function showTools(model: Model, plot: Plot | null): void {
+  const lasso = byId("lasso-button");
+  lasso.closest("li")?.toggleAttribute("hidden", plot === null);
   if (plot === null) return;
-  const lasso = h(
-    "button",
-    {
-      type: "button",
-      class: "small",
-      testid: "lasso-mode",
-      "aria-keyshortcuts": "g",
-      title: "Draw around points to select them; holding Shift does the same",
-      on: { click: () => model.lassoMode.set(!model.lassoMode.value) },
-    },
-    "Select",
-    key("g"),
-  );
+  lasso.addEventListener("click", () => model.lassoMode.set(!model.lassoMode.value));
   model.lassoMode.show((on) => {
     lasso.setAttribute("aria-pressed", String(on));
     byId("stage").classList.toggle("lasso", on);
@@ -43,7 +33,7 @@ export function showTools(model: Model, plot: Plot | null): void {
   plot.onDrawn(() => {
     fit.hidden = plot.isFitted();
   });
-  replace(byId("toolbar"), colourSelect(model), lasso, fit);
+  replace(byId("toolbar"), colourSelect(model), fit);
 }
 
 function colourSelect(model: Model): HTMLElement {

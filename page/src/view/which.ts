@@ -125,7 +125,7 @@ export function whichChoices(model: Model, current: () => Asked | null): HTMLEle
       "button",
       {
         type: "button",
-        class: choice === null ? "choice quiet" : "choice",
+        class: choice === null ? "choice quiet" : "choice plain",
         "aria-keyshortcuts": letter,
         testid,
         on: {

@@ -10,7 +10,7 @@ import { asked, asksAnew, type Model } from "../model";
 import { announce } from "../notices";
 import { showAll } from "../signal";
 import { Comparisons } from "./comparison";
-import { byId, h, key, replace } from "./dom";
+import { byId, closeButton, h, key, replace } from "./dom";
 import { contactSheet } from "./legend";
 import { CARD_PX, pictures } from "./picture";
 import { recordName } from "./record";
@@ -73,6 +73,7 @@ export function whyButton(model: Model): HTMLElement {
     const question = asked(model);
     const shown = model.why.value;
     button.toggleAttribute("disabled", question === null);
+    button.hidden = question?.rows !== undefined; // there are no two
     const open = shown !== null && question !== null && isPair(shown, question);
     button.setAttribute("aria-expanded", String(open));
   });
@@ -82,14 +83,7 @@ export function whyButton(model: Model): HTMLElement {
 export function showWhy(model: Model): void {
   const section = byId("why");
   const body = h("div", { class: "why-body", testid: "why-body" });
-  const close = h("button", {
-    type: "button",
-    class: "icon",
-    "aria-label": "Close the explanation",
-    text: "×",
-    testid: "why-close",
-    on: { click: () => closeWhy(model) },
-  });
+  const close = closeButton("Close the explanation", "why-close", () => closeWhy(model));
   replace(
     section,
     h("div", { class: "card-head" }, h("h2", { id: "why-title", text: "Why?" }), close),

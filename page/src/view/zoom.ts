@@ -2,7 +2,7 @@
 
 import type { DataRecord } from "../logic/types";
 import { type PictureCache, SIDES } from "../picture_cache";
-import { h, replace } from "./dom";
+import { closeButton, h, replace } from "./dom";
 
 const STEP = 1.5;
 const MOST = 12;
@@ -60,14 +60,7 @@ export function lookCloser(records: DataRecord[], pictures: PictureCache): void 
         button("Fit", "Fit into the window", () => zoom(0)),
         said,
       ),
-      h("button", {
-        type: "button",
-        class: "icon",
-        text: "×",
-        "aria-label": "Close pictures",
-        testid: "closer-close",
-        on: { click: () => box.close() },
-      }),
+      closeButton("Close pictures", "closer-close", () => box.close()),
     ),
     h("div", { class: "closer-panes" }, ...panes.map(({ whole }) => whole)),
   );

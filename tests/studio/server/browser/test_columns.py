@@ -65,7 +65,7 @@ def test_columns_are_said_and_chosen_without_losing_an_answer(open_tab, studio_o
     assert studio.get("/api/known") == known
     one.answer("d")
     other.shows_answers(4)
-    one.part("theme").click()
+    one.choose_from_menu("theme")
     one.press("c")
     expect(one.part("column-title")).to_be_checked()
     one.press("Escape")

@@ -43,7 +43,9 @@ def test_groups_are_coloured_named_and_joined_where_they_are_listed(open_tab, he
     # What tells them apart is said; a person can name them, by keys alone.
     expect(groups.first).to_contain_text("low")
     groups.first.focus()
-    tab.press("Enter")
+    tab.press("ArrowDown")
+    expect(groups.nth(1)).to_be_focused()
+    tab.press("ArrowUp", "Enter")
     expect(tab.part("group-name")).to_be_focused()
     tab.type("zeros & co 1")
     tab.press("Enter")

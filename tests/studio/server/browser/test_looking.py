@@ -32,11 +32,11 @@ def test_a_point_shows_its_record_and_neighbours(tab, demo):
     tab.shows("hover-card", str(row))
     tab.press("n")
     expect(tab.part("neighbour")).to_have_count(10)
-    expect(tab.part("selected-id")).to_have_text(str(row))
+    expect(tab.part("selected-id")).to_have_text(f"row {row}")
     expect(tab.part("panel")).to_be_focused()
     found = demo.get(f"/api/records/{row}/neighbors?n=10")["neighbors"]
     names = tab.part("neighbours").locator(".near-name").all_inner_texts()
-    assert names == [str(one["id"]) for one in found]
+    assert names == [f"row {one['id']}" for one in found]
     # A neighbour can be answered, and is marked then.
     tab.part("neighbour-same").first.click()
     tab.shows_answers(1)
@@ -87,7 +87,7 @@ def test_dark_and_light(open_tab, demo):
         tab.settle()
         dark = scheme == "dark"
         assert (lightness(tab) < 80) is dark
-        tab.part("theme").click()
+        tab.choose_from_menu("theme")
         expect(page).to_have_attribute("data-theme", other)
         tab.settle()
         assert (lightness(tab) > 180) is dark

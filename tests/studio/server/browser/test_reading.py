@@ -94,12 +94,12 @@ def numbers(folder):
 
 
 def pictures(folder):
-    """Pictures in four shades, high and wide."""
+    """Pictures in nine shades, as many as are shown beside one of them."""
     rng = np.random.default_rng(0)
-    kinds = np.arange(48) % 4
+    kinds = np.arange(54) % 9
     (folder / "pics").mkdir()
     for k, kind in enumerate(kinds):
-        grey = np.full((64, 64), 60 * kind, dtype=np.uint8) + rng.integers(0, 9, (64, 64)).astype(
+        grey = np.full((64, 64), 30 * kind, dtype=np.uint8) + rng.integers(0, 9, (64, 64)).astype(
             "u1"
         )
         Image.fromarray(grey).save(folder / "pics" / f"{k:02d}.png")
@@ -119,7 +119,7 @@ def test_nothing_covers_what_is_asked_in_any_window(open_tab, studio_of, tmp_pat
     studio = studio_of(tmp_path, *arguments)
     if studio.get("/api/lesson")["review"]:
         studio.post("/api/ask", {"purpose": "kinds", "words": "The same kind of thing?"})
-    first = [np.flatnonzero(kinds == kind)[:2].tolist() for kind in range(4)]
+    first = [np.flatnonzero(kinds == kind)[:2].tolist() for kind in range(kinds.max() + 1)]
     tabs = [
         open_tab(
             studio.url, viewport=dict(zip(("width", "height"), size, strict=True)), by_groups=True
@@ -156,6 +156,10 @@ def test_nothing_covers_what_is_asked_in_any_window(open_tab, studio_of, tmp_pat
                 assert tab.page.evaluate(BOXES) == [], size
                 if make is texts:
                     assert tab.page.evaluate(LINES) >= 8, size
+                controls, share, sizes = tab.page.evaluate(CALM)
+                # With nine groups, which is the most, there are 20.
+                assert len(controls) - controls.count("which-group") <= 11, " ".join(controls)
+                assert len(sizes) <= 4, sizes
             tab.press("u")
             tab.wait_for_question()
 

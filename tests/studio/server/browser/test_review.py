@@ -40,6 +40,8 @@ def test_what_is_asked_is_chosen_and_duplicates_are_answered_and_browsed(
     expect(tab.part("chooser")).to_be_visible()
     tab.press("s")  # which is no answer yet
     tab.part("ask-things").click()
+    asked = tab.asked()
+    assert asked is None or asked["origin"] == "review"  # and no pair at random
     expect(tab.part("words")).to_have_value("The same thing twice?")
     tab.part("words").fill("The same person?")
     tab.press("Enter")

@@ -21,7 +21,7 @@ def test_the_demo_is_drawn_and_asks_no_other_server(open_tab, copies, tmp_path):
 
 def the_demo_is_drawn_and_asks_no_other_server(tab, demo):
     tab.shows("source", "digits")
-    tab.shows("source", "64 features")
+    tab.shows("source", "records")
     assert len(tab.positions()) == 1797
     colours, counts = np.unique(tab.pixels().reshape(-1, 3), axis=0, return_counts=True)
     # A background, and some thousand pixels of points on it.

@@ -93,11 +93,11 @@ def test_pictures_that_are_missing_broken_or_enormous_are_named_so(open_tab, stu
     tab = open_tab(studio.url)
     for row, why in ((0, "is not there"), (2, "cannot be read"), (3, "is too large to open")):
         tab.choose(row)
-        expect(tab.part("selected-id")).to_have_text(str(row))
+        expect(tab.part("selected-id")).to_have_text(f"row {row}")
         tab.shows("point", f"The picture {NAMES_OF_PICTURES[row]} ")
         tab.shows("point", why)
     tab.choose(1)
-    expect(tab.part("selected-id")).to_have_text("1")
+    expect(tab.part("selected-id")).to_have_text("row 1")
     picture = tab.part("point").locator(".record-card img")
     expect(picture).to_be_visible()
     # Its address comes after the element, so that there may be nothing to decode at first.

@@ -72,7 +72,10 @@ def a_group_is_chosen_by_its_key_and_undone_as_one_answer(tab, demo):
     before, n = links(demo), tab.answers()
     left, rows = shown(tab)
     assert [DIGITS[row] for row in rows] == [0, 1, 2]
-    tab.shows("question-hint", "Which of these is it like?")
+    tab.shows("question", "Which of these is it like?")
+    # One record is asked about, and no ring has a number that groups have.
+    expect(tab.page.locator(".ring.asked:visible")).to_have_text(["?"])
+    expect(tab.part("why-button")).to_be_hidden()
     tab.press("9")  # there is no such group
     tab.answer("2")
     known = links(demo)
@@ -106,6 +109,14 @@ def groups_have_names_and_the_colours_of_the_map(tab, demo):
         look = "(one) => [one.textContent, getComputedStyle(one).backgroundColor]"
         assert badges[0].evaluate(look) == badges[1].evaluate(look)
     assert len(shown(tab)[1]) == 3
+    # The words of the question are below its title, and can be others.
+    expect(tab.part("words")).to_be_hidden()
+    tab.choose_from_menu("reword")
+    tab.part("words").fill("The same digit?")
+    tab.press("Enter")
+    expect(tab.part("words")).to_be_hidden()
+    tab.shows("question-hint", "The same digit?")
+    demo.post("/api/ask", {"purpose": "kinds", "words": "The same kind of thing?"})
     n = tab.answers()
     tab.part("which-group").nth(1).click()
     tab.shows_answers(n + 1)

@@ -24,7 +24,7 @@ def test_pairs_of_the_card_and_of_the_map_are_explained(open_tab, demo, tellers)
     expect(tab.part("why-sentence")).to_contain_text("two records are called the same")
     expect(tab.part("why")).to_be_focused()
     left, right = tab.question()
-    tab.shows("why-pair", f"{left} and {right}")
+    tab.shows("why-pair", f"row {left} and row {right}")
     heat = tab.part("why-heat")
     expect(heat).to_have_count(2)
     assert heat.first.evaluate(MOST_OPAQUE) > 200
@@ -71,7 +71,7 @@ def a_point_and_another_are_explained(tab, demo):
     tab.choose(row)
     near = demo.get(f"/api/records/{row}/neighbors?n=10")["neighbors"][0]["row"]
     tab.part("neighbour-why").first.click()
-    tab.shows("why-pair", f"{row} and {near}")
+    tab.shows("why-pair", f"row {row} and row {near}")
     expect(tab.part("why-none")).to_be_visible()
     # Two points: the selected one, and the one that is pointed at.
     tab.move(tab.points()[near])

@@ -115,6 +115,11 @@ class WatchedTab(Tab):
         self.rest(version=studio.state()["version"], reportVersion=report["version"])
         return report
 
+    def choose_from_menu(self, name):
+        """Press what is behind "More"."""
+        self.part("more").click()
+        self.part(name).click()
+
     def lonely_row(self):
         """A row whose point is far from all others and covered by nothing, and where it is."""
         points = self.points()
