@@ -756,7 +756,7 @@ def _near_border(judged: JudgedTable, at: Ints, n: int, rng: np.random.RandomSta
     order = np.column_stack(near).ravel()
     order = at[order[np.sort(np.unique(order, return_index=True)[1])]]
     if low > high or judged.work.side is not None:
-        return order
+        return np.asarray(order)
     labels = judged.likely_groups
     across = at[labels[judged.pairs[at, 0]] != labels[judged.pairs[at, 1]]]
     chance = expit(mean_between(labels, judged.pairs, scores)[across])
