@@ -10,7 +10,7 @@ from nearkin.records.blocking import (
     estimate_missed,
     first_of_equal,
     pairs_within_groups,
-    search_beyond,
+    record_keys,
 )
 from nearkin.tables.reading import Column
 from tests.cases import each
@@ -20,7 +20,7 @@ from tests.records.conftest import words
 def test_every_pair_of_a_person_is_found(people):
     columns, person = people
     found = candidates_of(columns)
-    first = first_of_equal(columns)
+    first = first_of_equal(record_keys(columns))
     i, j = np.triu_indices(len(person), 1)
     same = person[i] == person[j]
     same &= first[i] != first[j]
@@ -39,8 +39,8 @@ def test_another_order_of_rows_gives_the_same_pairs(people):
     columns, person = people
     order = np.random.RandomState(1).permutation(len(person))
     turned = [Column(c.name, c.kind, c.values[order]) for c in columns]
-    kept = first_of_equal(columns) == np.arange(len(person))
-    kept &= ~np.isin(np.arange(len(person)), first_of_equal(columns)[~kept])
+    kept = first_of_equal(record_keys(columns)) == np.arange(len(person))
+    kept &= ~np.isin(np.arange(len(person)), first_of_equal(record_keys(columns))[~kept])
     found = [candidates_of(columns).pairs, order[candidates_of(turned).pairs]]
     # Of equal records another one stands for them.
     keys = [set(keys_of(pairs[kept[pairs].all(axis=1)]).tolist()) for pairs in found]
@@ -118,20 +118,6 @@ def test_the_estimate_of_what_is_missed_is_of_the_right_size():
         never = estimate_missed(found, np.ones(len(found), dtype=bool), len(found))
         ratios.append(never.low <= 400 - len(found) <= never.high)
     assert np.mean(ratios) >= 0.85
-
-
-def test_others_are_looked_for_beyond_a_group_that_fills_all_places():
-    rng = np.random.RandomState(0)
-    near = ["anna lindqvist uppsala university " + "ab"[k % 2] * (k // 2 + 1) for k in range(60)]
-    far = ["anna lindqvist upsala univ"]
-    rest = ["".join(rng.choice(list("bcdfg"), 12)) for _ in range(60)]
-    columns = [words("name", near + far + rest)]
-    groups = np.repeat([1, 0], [60, 61])
-    assert (search_beyond(columns, groups, 5, 0)[:, :2] == [0, 60]).all(axis=1).any() or (
-        search_beyond(columns, groups, 5, 0) == 60
-    ).any()
-    pairs = search_beyond(columns, groups, 5, 0)
-    assert not (groups[pairs] > 0).all(axis=1).any()
 
 
 def test_pairs_within_groups_are_all_of_small_ones_and_some_of_large_ones():

@@ -22,13 +22,13 @@ from numpy.typing import NDArray
 from nearkin._types import Doubles, Ints, Mask
 from nearkin.errors import InputError, InputTypeError, explain_missing_package, few
 from nearkin.records.blocking import (
-    Bytes,
-    TextCells,
-    each_once_in_order,
+    TokenLists,
+    find_trigrams,
+    find_words,
+    list_tokens,
     read_text_cells,
     texts_of,
 )
-from nearkin.rows.parallel import compiled, run_in_blocks
 from nearkin.storage.arrays import StorageError
 from nearkin.storage.schema import a as an
 from nearkin.storage.schema import list_of, many, positive, positive_floats, stored, text, whole
@@ -48,16 +48,13 @@ from nearkin.tables.reading import (
 )
 
 Table32 = NDArray[np.float32]
-Tokens16 = NDArray[np.uint16]
 
 MISSING = -1.0
 _BUCKETS = 1 << 16
 # Texts that are longer on average, or have spaces as often as this, are compared by words too.
 _LONG, _SPACED = 12.0, 0.3
-# Letters of a text that are compared one by one, and bytes of it that are cut into words and
-# trigrams, at most: the rest of longer ones is not looked at.
-_MOST_LETTERS, _MOST_BYTES = 100, 2000
-_BLOCK = 1 << 14
+# Letters of a text that are compared one by one: the rest of longer ones is not looked at.
+_MOST_LETTERS = 100
 _NO_TOKENS = np.full(_BUCKETS, 0.5)
 # Similarities of texts, as rapidfuzz names them.
 _LETTERS, _EDITS = "JaroWinkler", "OSA"
@@ -135,46 +132,13 @@ class Comparisons:
 
 
 @dataclass(frozen=True)
-class TokenLists:
-    """Words or trigrams of each cell of a column, by their hashes, in order and each once.
-
-    Attributes
-    ----------
-    values : uint16 ndarray
-        One cell after the other.
-    ends : int64 ndarray of shape (n,)
-    weights : float32 ndarray of shape (65536,)
-        Rarity of each token, from 0 to 1.
-    lengths : float32 ndarray of shape (n,)
-        Euclidean length of the weights of each cell.
-    """
-
-    values: Tokens16
-    ends: Ints
-    weights: Table32
-    lengths: Table32
-
-
-@dataclass(frozen=True)
 class Prepared:
-    """A column of a table, ready to be compared.
-
-    Attributes
-    ----------
-    texts : ndarray of shape (n,)
-        Of str.
-    codes : int ndarray of shape (n,)
-        Equal for equal values, 0 for missing ones.
-    rarity : ndarray of shape (n,)
-    values : ndarray of shape (n,) or (n, w)
-        Numbers, days, or vectors.
-    words, grams : TokenLists or None
-    """
+    """A column of a table, ready to be compared."""
 
     texts: NDArray[np.object_]
-    codes: NDArray[np.int32]
+    codes: NDArray[np.int32]  # equal for equal values, 0 for missing ones
     rarity: NDArray[np.float32]
-    values: Doubles
+    values: Doubles  # numbers, days, or vectors: (n,) or (n, w)
     words: TokenLists | None = None
     grams: TokenLists | None = None
 
@@ -213,105 +177,11 @@ def value_counts(columns: Sequence[Column]) -> Doubles:
 
 def _count_tokens(column: Column) -> Doubles:
     """In how many cells each word and each trigram is met."""
-    cells = read_text_cells(column, 0)
+    cells = read_text_cells(column)
     counts = np.zeros(_BUCKETS)
-    for find in (_find_words, _find_grams):
-        counts += np.bincount(_list_tokens(cells, find)[0], minlength=_BUCKETS)
+    for find in (find_words, find_trigrams):
+        counts += np.bincount(list_tokens(cells, find)[0], minlength=_BUCKETS)
     return counts
-
-
-def _list_tokens(cells: TextCells, find: Callable[..., None]) -> tuple[Tokens16, Ints]:
-    """Tokens of each cell in order, each once, one cell after the other; and where these end."""
-    sizes = np.minimum(np.diff(cells.ends, prepend=-1) - 1, _MOST_BYTES)
-    values, counts = np.empty(int(sizes.sum()), dtype=np.uint16), np.empty(len(sizes), np.int64)
-    find(cells.buffer, cells.ends, values, counts)
-    ends = np.cumsum(counts)
-    return values[: int(ends[-1]) if len(ends) else 0].copy(), ends
-
-
-def _weigh_tokens(
-    plan: ColumnComparison, cells: TextCells, n_records: int, find: Callable[..., None]
-) -> TokenLists:
-    values, ends = _list_tokens(cells, find)
-    n = max(n_records, 2)
-    # What all records have says next to nothing, but texts of nothing else are alike all the same.
-    weights = (np.log(n / plan.tokens) / np.log(n)).clip(0.02, 1).astype(np.float32)
-    squares = np.cumsum(np.append(0.0, weights[values].astype(np.float64) ** 2))
-    lengths = np.sqrt(squares[ends] - squares[np.append(0, ends[:-1])])
-    return TokenLists(values, ends, weights, lengths.astype(np.float32))
-
-
-@compiled()
-def _find_words(buffer: Bytes, ends: Ints, out: Tokens16, counts: Ints) -> None:
-    start, filled = 0, 0
-    for cell in range(len(ends)):
-        first, mixed, inside = filled, np.uint64(0), False
-        for place in range(start, min(ends[cell], start + _MOST_BYTES) + 1):
-            byte = buffer[place] if place < ends[cell] else np.uint8(32)
-            if (48 <= byte < 58) or (65 <= byte < 91) or (97 <= byte < 123) or byte > 127:
-                mixed = (mixed ^ np.uint64(byte + 1)) * np.uint64(0x9E3779B97F4A7C15)
-                mixed ^= mixed >> np.uint64(29)
-                inside = True
-            elif inside:
-                out[filled] = mixed >> np.uint64(48)
-                filled += 1
-                mixed, inside = np.uint64(0), False
-        filled = first + each_once_in_order(out[first:filled])
-        counts[cell] = filled - first
-        start = ends[cell] + 1
-
-
-@compiled()
-def _find_grams(buffer: Bytes, ends: Ints, out: Tokens16, counts: Ints) -> None:
-    start, filled = 0, 0
-    for cell in range(len(ends)):
-        first, before, end = filled, np.uint64(1), min(ends[cell], start + _MOST_BYTES)
-        for place in range(start, end):
-            after = np.uint64(buffer[place + 1]) if place + 1 < end else np.uint64(2)
-            mixed = before | (np.uint64(buffer[place]) << np.uint64(8)) | (after << np.uint64(16))
-            mixed = (mixed + np.uint64(3)) * np.uint64(0xBF58476D1CE4E5B9)
-            out[filled] = (mixed ^ (mixed >> np.uint64(31))) >> np.uint64(40)
-            filled += 1
-            before = np.uint64(buffer[place])
-        filled = first + each_once_in_order(out[first:filled])
-        counts[cell] = filled - first
-        start = ends[cell] + 1
-
-
-@compiled()
-def _share_tokens(
-    values: Tokens16, ends: Ints, weights: Table32, lengths: Table32, i: Ints, j: Ints,
-    cosine: Table32, rarest: Table32,
-) -> None:  # fmt: skip
-    """Cosine of the weights of two cells' tokens, and the largest weight of one that both have."""
-    for k in range(len(i)):
-        a, b = (ends[i[k] - 1] if i[k] else 0), (ends[j[k] - 1] if j[k] else 0)
-        a_end, b_end = ends[i[k]], ends[j[k]]
-        total, most = 0.0, np.float32(0)
-        while a < a_end and b < b_end:
-            left, right = values[a], values[b]
-            if left == right:
-                weight = weights[left]
-                total += weight * weight
-                most = max(most, weight)
-            a += left <= right
-            b += right <= left
-        rarest[k] = most
-        product = np.float64(lengths[i[k]]) * np.float64(lengths[j[k]])
-        cosine[k] = min(total / product, 1.0) if product > 0 else 0.0
-
-
-def _compare_tokens(lists: TokenLists, i: Ints, j: Ints) -> tuple[Table32, Table32]:
-    cosine, rarest = np.empty(len(i), dtype=np.float32), np.empty(len(i), dtype=np.float32)
-
-    def fill(part: slice) -> None:
-        _share_tokens(
-            lists.values, lists.ends, lists.weights, lists.lengths, i[part], j[part], cosine[part],
-            rarest[part],
-        )  # fmt: skip
-
-    run_in_blocks(fill, len(i), _BLOCK)
-    return cosine, rarest
 
 
 def _count_values(texts: Sequence[str], counts: Doubles) -> Counter[str]:
@@ -408,8 +278,13 @@ def _prepare(plan: ColumnComparison, column: Column, n_records: int) -> Prepared
     if column.kind not in WORDS:
         numbers_ = np.asarray(column.values, dtype=np.float64)
         return Prepared(np.array(texts, dtype=object), codes, rarity, numbers_)
-    cells = read_text_cells(column, 0)
-    words, grams = (_weigh_tokens(plan, cells, n_records, of) for of in (_find_words, _find_grams))
+    cells = read_text_cells(column)
+    # What all records have says next to nothing, but texts of nothing else are alike all the same.
+    n = max(n_records, 2)
+    weights = (np.log(n / plan.tokens) / np.log(n)).clip(0.02, 1).astype(np.float32)
+    words, grams = (
+        TokenLists(*list_tokens(cells, find), weights) for find in (find_words, find_trigrams)
+    )
     short = np.array([text[:_MOST_LETTERS] for text in texts], dtype=object)
     return Prepared(short, codes, rarity, np.zeros(0), words, grams)
 
@@ -452,7 +327,7 @@ def _compare_lists(
 ) -> Table32:
     """Cosine of the words or trigrams of two cells, 1 for equal ones and −1 for missing ones."""
     del column
-    found = _compare_tokens(getattr(values, which), i, j)[0]
+    found = getattr(values, which).compare(np.column_stack([i, j]))[0]
     found[equal] = 1
     found[~there] = MISSING
     return found
@@ -473,7 +348,7 @@ def _rarity(
 ) -> Table32:
     if "words" not in column.parts or values.words is None:
         return np.where(equal, values.rarity[i], np.float32(0))
-    rarest = _compare_tokens(values.words, i, j)[1]
+    rarest = values.words.compare(np.column_stack([i, j]))[1]
     return np.where(there, np.where(equal, np.maximum(values.rarity[i], rarest), rarest), 0)
 
 

@@ -20,29 +20,27 @@ from nearkin.records.blocking import (
     Best,
     Bytes,
     Candidates,
-    Grams,
     Halves,
     Keys,
     Sides,
+    TokenLists,
     ValueKeys,
     Words,
-    each_once,
     find_value_keys,
+    first_of_equal,
     gram_counts,
     gram_weights,
     joined_runs,
     keep_among_best,
-    lengths_of,
     meet_again,
     nobody_yet,
     order_keys,
     orders_for,
-    overlaps,
     pairs_of_rare_values,
+    record_keys,
     searched_cells,
-    shared_weight,
+    share_tokens,
     unite_candidates,
-    value_keys,
     weighed_grams,
     with_copies,
 )
@@ -435,7 +433,7 @@ class Meetings(NamedTuple):
 class Ordered(NamedTuple):
     """Records of a part that go to the same place, with the keys of an order."""
 
-    grams: Grams
+    grams: TokenLists
     keys: Keys
 
 
@@ -461,7 +459,7 @@ def candidates_on_dask(
     candidates; on the workers together 4 bytes a gram, and the same again on the way.
     """
     names = list(names)
-    first = _first_of_equal(np.concatenate(parts.map(_record_keys, names).computed()))
+    first = first_of_equal(np.concatenate(parts.map(_record_keys, names).computed()))
     alone = first == np.arange(len(first))
     counts = parts.map(_gram_counts, names, each=parts.cut(alone))
     seen = np.zeros(1 << 24, dtype=np.int32)
@@ -474,12 +472,12 @@ def candidates_on_dask(
     made = parts.map(_grams, names, slots, weights[slots], each=parts.cut(alone))
     starts = np.append(0, np.cumsum(alone))[parts.starts]
     grams = DaskParts(made.values, starts, parts.client)
-    met = each_once(_best(grams, n_best, seed))
+    best = _best(grams, n_best, seed)
     nowhere: Sides = np.zeros(int(starts[-1]), dtype=np.int32)
     by_column = [
         pairs_of_rare_values(keys, nowhere) for keys in _keys_by_column(parts, names, alone, starts)
     ]
-    return with_copies(unite_candidates(met, by_column, partial(_overlaps, grams)), first, None)
+    return with_copies(unite_candidates(best, by_column, partial(_overlaps, grams)), first, None)
 
 
 def _keys_by_column(
@@ -493,12 +491,6 @@ def _keys_by_column(
         )
         for keys in zip(*found, strict=True)
     ]
-
-
-def _first_of_equal(keys: Keys) -> Ints:
-    """For each record the first one with the same key."""
-    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
-    return np.asarray(first[which.ravel()], dtype=np.int64)
 
 
 def _best(grams: DaskParts, n_best: int, seed: int) -> Best:
@@ -549,18 +541,7 @@ def _alone(part: PackedTable, names: list[str], alone: Mask) -> list[Column]:
 
 
 def _record_keys(part: PackedTable, names: list[str]) -> Keys:
-    """A number for each record, of all its cells."""
-    found = np.zeros(part.n_records, dtype=np.uint64)
-    for column in _columns(part, names):
-        if column.values.dtype.kind == "f":
-            # No two zeros, and one way to be missing.
-            values = np.where(np.isnan(column.values), np.nan, column.values + 0.0)
-            keys = values.view(np.uint64)
-        else:
-            keys = value_keys(column, exact=True)
-        found = (found ^ keys) * np.uint64(0x9E3779B97F4A7C15)
-        found ^= found >> np.uint64(29)
-    return found
+    return record_keys(_columns(part, names))
 
 
 def _gram_counts(
@@ -571,7 +552,9 @@ def _gram_counts(
     return slots, seen[slots]
 
 
-def _grams(part: PackedTable, names: list[str], slots: Ints, weights: Bytes, alone: Mask) -> Grams:
+def _grams(
+    part: PackedTable, names: list[str], slots: Ints, weights: Bytes, alone: Mask
+) -> TokenLists:
     all_weights = np.zeros(1 << 24, dtype=np.uint8)
     all_weights[slots] = weights
     cells = searched_cells(_alone(part, names, alone))
@@ -582,21 +565,25 @@ def _view_keys(part: PackedTable, names: list[str], alone: Mask) -> list[ValueKe
     return find_value_keys(_alone(part, names, alone))
 
 
-def _pieces(grams: Grams, keys: Keys, place: NDArray[np.uint16], n_places: int) -> list[Ordered]:
+def _pieces(
+    grams: TokenLists, keys: Keys, place: NDArray[np.uint16], n_places: int
+) -> list[Ordered]:
     """The records of a part, by the places they go to."""
     found = [np.flatnonzero(place == k) for k in range(n_places)]
     return [Ordered(grams.take(records), keys[records]) for records in found]
 
 
-def _concatenate_grams(parts: Sequence[Grams]) -> Grams:
+def _concatenate_grams(parts: Sequence[TokenLists]) -> TokenLists:
     """The records of one part after those of another."""
-    before = np.cumsum([0, *(len(part.words) for part in parts)])
+    before = np.cumsum([0, *(len(part.values) for part in parts)])
     ends = [part.ends + start for part, start in zip(parts, before, strict=False)]
-    return Grams(np.concatenate([part.words for part in parts]), np.concatenate(ends))
+    return TokenLists(
+        np.concatenate([part.values for part in parts]), np.concatenate(ends), parts[0].weights
+    )
 
 
 def _find_meetings(
-    grams: Grams, keys: NDArray[np.uint64], around: int
+    grams: TokenLists, keys: NDArray[np.uint64], around: int
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], Halves]:
     """Neighbours in the order of some keys, and the cosine of what they share, if any.
 
@@ -604,37 +591,29 @@ def _find_meetings(
     -----
     Memory: 12 ``around`` bytes a record.
     """
-    order, lengths = np.argsort(keys, kind="stable"), lengths_of(grams)
+    order, lengths = np.argsort(keys, kind="stable"), grams.lengths
     room = around * len(order)
     i, j = (np.empty(room, dtype=np.int32) for _ in range(2))
     cosine = np.empty(room, dtype=np.float32)
     filled = 0
     for places in split_range(len(order), BLOCK):
         filled = _list_meetings(
-            grams.words, grams.ends, lengths, keys, order[places], around, i, j, cosine, filled
-        )
+            grams.values, grams.ends, grams.weights, lengths, keys, order[places], around, i, j,
+            cosine, filled,
+        )  # fmt: skip
     return i[:filled].copy(), j[:filled].copy(), cosine[:filled].copy()
 
 
 @compiled()
 def _list_meetings(
-    words: Words,
-    ends: Ints,
-    lengths: Halves,
-    keys: NDArray[np.uint64],
-    order: Ints,
-    around: int,
-    first: NDArray[np.int32],
-    second: NDArray[np.int32],
-    cosine: Halves,
-    filled: int,
-) -> int:
+    words: Words, ends: Ints, weights: Halves, lengths: Halves, keys: Keys, order: Ints,
+    around: int, first: NDArray[np.int32], second: NDArray[np.int32], cosine: Halves, filled: int,
+) -> int:  # fmt: skip
     """What :mod:`nearkin.records.blocking` compares at once, as a list; how long it is by then."""
     for place in range(len(order)):
         i = order[place]
         if lengths[i] == 0:
             continue
-        start = ends[i - 1] if i else 0
         first_gram = keys[i] >> np.uint64(42)
         for next_place in range(place + 1, min(place + around + 1, len(order))):
             j = order[next_place]
@@ -642,11 +621,9 @@ def _list_meetings(
                 break
             if lengths[j] == 0:
                 continue
-            j_start = ends[j - 1] if j else 0
-            shared = shared_weight(words, start, ends[i], j_start, ends[j])
+            shared = share_tokens(words, ends, weights, lengths, i, j)[0]
             if shared > 0:
-                first[filled], second[filled] = i, j
-                cosine[filled] = shared / (lengths[i] * lengths[j])
+                first[filled], second[filled], cosine[filled] = i, j, shared
                 filled += 1
     return filled
 
@@ -676,8 +653,8 @@ def _meetings(pieces: list[Ordered], around: int) -> Meetings:
         return Meetings(*_find_meetings(grams, keys, around))
 
 
-def _overlaps_of(parts: list[Grams], pairs: Ints) -> Halves:
-    return overlaps(_concatenate_grams(parts), pairs)
+def _overlaps_of(parts: list[TokenLists], pairs: Ints) -> Halves:
+    return _concatenate_grams(parts).compare(pairs)[0]
 
 
 # A table of dask and its candidates, ready to be compared where its records are.
