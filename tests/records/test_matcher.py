@@ -140,7 +140,6 @@ def test_forged_parts_are_refused(fitted):
     for part, change in [
         (plan.columns[0], {"parts": ("letters", "spells", "rarity", "missing")}),
         (plan.columns[0], {"counts": np.ones(3)}),
-        (plan, {"crossed": [(0, 99)]}),
         (matching.agreement, {"same": np.ones((7, 2))}),
     ]:
         with pytest.raises(nk.StorageError):

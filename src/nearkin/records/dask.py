@@ -49,8 +49,8 @@ from nearkin.records.comparisons import (
     Table32,
     compare_pairs,
     comparisons_of,
+    count_values,
     prepare_columns,
-    value_counts,
 )
 from nearkin.records.model import Matching, Work, list_copies
 from nearkin.rows.backends import evenly_spaced
@@ -295,15 +295,6 @@ _SAMPLE = 20_000
 _USUAL: dict[Kind, Reading] = {"date": "day first", "number": "decimal point"}
 
 
-def _with_counts(plan: Comparisons, counts: Doubles, n_records: int) -> Comparisons:
-    """The same comparisons, with values counted in another table, by :func:`value_counts`."""
-    columns = [
-        replace(c, counts=0.5 + values, tokens=0.5 + tokens)
-        for c, (values, tokens) in zip(plan.columns, counts, strict=True)
-    ]
-    return Comparisons(columns, n_records)
-
-
 @dataclass(frozen=True)
 class DaskTable:
     """Records on the workers.
@@ -332,8 +323,12 @@ class DaskTable:
         """How columns are compared: by a sample, with the values of all records counted."""
         plan = comparisons_of(self.sample)
         names = [column.name for column in plan.columns]
-        counts = self.parts.map(_counts, names).computed()
-        return _with_counts(plan, np.sum(counts, axis=0), len(self))
+        counts = 0.5 + np.sum(self.parts.map(_counts, names).computed(), axis=0)
+        columns = [
+            replace(one, counts=values, tokens=tokens)
+            for one, (values, tokens) in zip(plan.columns, counts, strict=True)
+        ]
+        return Comparisons(columns, len(self))
 
 
 def dask_table(
@@ -411,8 +406,7 @@ def _read(frame: Any, kinds: dict[str, Kind], orders: dict[str, Reading]) -> Pac
 
 
 def _counts(part: PackedTable, names: list[str]) -> Doubles:
-    by_name = {column.name: column for column in unpack_columns([part])}
-    return value_counts([by_name[name] for name in names])
+    return np.array([count_values(column) for column in _columns(part, names)])
 
 
 # Pairs of records on dask's workers that may be the same thing: the same as in memory.

@@ -61,8 +61,12 @@ def describe_figures(precision: Figure, recall: Figure) -> str:
     return f"expected: {', '.join(told)} (90 % intervals){unknown}"
 
 
-def _terms(*figures: Figure) -> list[str]:
-    return [] if all(figure.more for figure in figures) else [_TERMS]
+def _tell(lines: Sequence[str], result: Any, after: Sequence[str] = (), width: int = 10) -> str:
+    """Some lines, how precise and complete a result is, further lines, and what figures mean."""
+    figures = {"precision": result.precision, "recall": result.recall}
+    terms = [] if all(figure.more for figure in figures.values()) else [_TERMS]
+    told = [f"{name:{width}} {figure}" for name, figure in figures.items()]
+    return "\n".join([*lines, *told, *after, *terms])
 
 
 @dataclass(frozen=True)
@@ -94,17 +98,9 @@ class Duplicates:
         return [group for group in np.split(order, cuts) if len(group) > 1]
 
     def __str__(self) -> str:
-        n_groups = len(self.groups)
-        return "\n".join(
-            [
-                f"{counted(len(self.labels), 'record')} of "
-                f"{counted(int(self.labels.max(initial=-1)) + 1, 'thing')}, "
-                f"{n_groups} of which have several",
-                f"precision  {self.precision}",
-                f"recall     {self.recall}",
-                *_terms(self.precision, self.recall),
-            ]
-        )
+        things = counted(int(self.labels.max(initial=-1)) + 1, "thing")
+        said = f"{counted(len(self.labels), 'record')} of {things}, {len(self.groups)} of which"
+        return _tell([f"{said} have several"], self)
 
 
 @dataclass(frozen=True)
@@ -129,14 +125,7 @@ class Links:
         return len(self.pairs)
 
     def __str__(self) -> str:
-        return "\n".join(
-            [
-                counted(len(self.pairs), "link"),
-                f"precision  {self.precision}",
-                f"recall     {self.recall}",
-                *_terms(self.precision, self.recall),
-            ]
-        )
+        return _tell([counted(len(self), "link")], self)
 
 
 @stored(
@@ -200,20 +189,14 @@ class MatchReport:
     def __str__(self) -> str:
         shares = ", ".join(f"{name} {value:.2f}" for name, value in self.importances.items())
         per_record = 2 * self.n_candidates / max(self.n_records, 1)
-        return "\n".join(
-            [
-                f"{counted(self.n_records, 'record')}, {counted(self.n_candidates, 'candidate')} "
-                f"({per_record:.1f} for each record)",
-                f"answers: {self.n_same} same, {self.n_different} different",
-                f"share of candidates that are the same: {self.prevalence:.3g}",
-                f"recall of candidates  {self.candidate_recall}",
-                f"precision             {self.precision}",
-                f"recall                {self.recall}",
-                f"columns: {shares}",
-                *self._set_aside(),
-                *_terms(self.precision, self.recall),
-            ]
-        )
+        lines = [
+            f"{counted(self.n_records, 'record')}, {counted(self.n_candidates, 'candidate')} "
+            f"({per_record:.1f} for each record)",
+            f"answers: {self.n_same} same, {self.n_different} different",
+            f"share of candidates that are the same: {self.prevalence:.3g}",
+            f"recall of candidates  {self.candidate_recall}",
+        ]
+        return _tell(lines, self, [f"columns: {shares}", *self._set_aside()], width=21)
 
     def _set_aside(self) -> list[str]:
         """What was not learned from, and why."""
