@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,13 +41,12 @@ _MOST_BYTES = 2000
 BLOCK = 1 << 16
 
 
-@dataclass(frozen=True)
-class TextCells:
-    """Texts of a column as bytes, each followed by one more byte."""
+class TextCells(NamedTuple):
+    """Texts of some columns, record by record, as bytes, each followed by one more byte."""
 
     buffer: Bytes
     ends: Ints
-    tag: int  # columns of the same tag have the same trigrams
+    tags: Ints  # columns of the same tag have the same trigrams
 
 
 @dataclass(frozen=True)
@@ -103,14 +103,14 @@ def joined_runs(values: NDArray[Any], starts: Ints, ends: Ints) -> NDArray[Any]:
     return np.asarray(values[place])
 
 
-def read_text_cells(column: Column, tag: int = 0) -> TextCells:
-    """The texts of a column in one array of bytes; missing ones are empty."""
-    texts = texts_of(column)
+def read_text_cells(*columns: Column, tags: Sequence[int] = (0,)) -> TextCells:
+    """The texts of columns in one array of bytes; missing ones are empty."""
+    texts = [*chain.from_iterable(zip(*map(texts_of, columns), strict=True))]
     joined = "\n".join(texts)
     if joined.count("\n") != len(texts) - 1:
         joined = "\n".join(text.replace("\n", " ") for text in texts)
     buffer = np.frombuffer((joined + "\n").encode(errors="replace"), dtype=np.uint8)
-    return TextCells(buffer, np.flatnonzero(buffer == 10), tag)
+    return TextCells(buffer, np.flatnonzero(buffer == 10), np.array(tags, dtype=np.int64))
 
 
 def texts_of(column: Column) -> list[str]:
@@ -291,13 +291,14 @@ def grams_of(columns: Sequence[Column]) -> TokenLists:
     return weighed_grams(cells, gram_weights(gram_counts(cells), n), n)
 
 
-def searched_cells(columns: Sequence[Column]) -> list[TextCells]:
+def searched_cells(columns: Sequence[Column]) -> TextCells:
     """The texts of the columns that candidates are found by."""
-    return [
-        read_text_cells(column, 0 if column.kind in _ANYWHERE else 1 + number)
+    tags = {
+        number: 0 if column.kind in _ANYWHERE else 1 + number
         for number, column in enumerate(columns)
         if is_searched(column)
-    ]
+    }
+    return read_text_cells(*(columns[number] for number in tags), tags=[*tags.values()])
 
 
 def is_searched(column: Column) -> bool:
@@ -305,11 +306,10 @@ def is_searched(column: Column) -> bool:
     return column.kind not in ("ignored", "vector")
 
 
-def gram_counts(cells: Sequence[TextCells]) -> NDArray[np.int32]:
+def gram_counts(cells: TextCells) -> NDArray[np.int32]:
     """How often each of the 2²⁴ possible grams is met: 64 MB."""
     seen = np.zeros(_SLOTS, dtype=np.int32)
-    for cell in cells:
-        _count(cell.buffer, cell.ends, cell.tag, seen)
+    _count(*cells, seen)
     return seen
 
 
@@ -322,27 +322,17 @@ def gram_weights(seen: NDArray[np.int32], n: int) -> Bytes:
     return np.asarray(scaled.astype(np.uint8)[seen])
 
 
-def weighed_grams(cells: Sequence[TextCells], weights: Bytes, n: int) -> TokenLists:
+def weighed_grams(cells: TextCells, weights: Bytes, n: int) -> TokenLists:
     """Grams of ``n`` records, by the weights of all possible ones."""
-    most = np.zeros(n, dtype=np.int64)
-    for cell in cells:
-        most += np.minimum(np.diff(cell.ends, prepend=-1) - 1, _MOST_IN_CELL)
-    starts = np.cumsum(most) - most
-    words = np.zeros(int(most.sum()), dtype=np.uint32)
-    filled = np.zeros(n, dtype=np.int64)
+    counts = np.zeros(n, dtype=np.int64)
+    found: dict[int, Words] = {}
 
     def fill(rows: slice) -> None:
-        for cell in cells:
-            _add(
-                cell.buffer, cell.ends, cell.tag, weights, rows.start, rows.stop, words, starts,
-                filled,
-            )  # fmt: skip
-        _sort(words, starts, filled, rows.start, rows.stop)
+        found[rows.start] = _weigh(*cells, weights, rows.start, rows.stop, counts)
 
     run_in_blocks(fill, n, BLOCK)
-    ends = np.cumsum(filled)
-    _close_ranks(words, starts, filled, ends)
-    return TokenLists(words[: int(ends[-1]) if n else 0].copy(), ends, _GRAM_WEIGHTS)
+    words = [np.zeros(0, dtype=np.uint32), *(found[start] for start in sorted(found))]
+    return TokenLists(np.concatenate(words), np.cumsum(counts), _GRAM_WEIGHTS)
 
 
 @compiled()
@@ -356,55 +346,47 @@ def _slot(trigram: np.uint64, tag: int) -> int:
 
 
 @compiled()
-def _count(buffer: Bytes, ends: Ints, tag: int, seen: NDArray[np.int32]) -> None:
+def _count(buffer: Bytes, ends: Ints, tags: Ints, seen: NDArray[np.int32]) -> None:
     trigrams = np.empty(_MOST_BYTES, dtype=np.uint64)
     start = 0
-    for end in ends:
-        for k in range(_list_trigrams(buffer, start, end, trigrams)):
-            seen[_slot(trigrams[k], tag)] += 1
-        start = end + 1
+    for cell in range(len(ends) if len(tags) else 0):
+        for k in range(_list_trigrams(buffer, start, ends[cell], trigrams)):
+            seen[_slot(trigrams[k], tags[cell % len(tags)])] += 1
+        start = ends[cell] + 1
 
 
 @compiled()
-def _add(
-    buffer: Bytes, ends: Ints, tag: int, weights: Bytes, first: int, last: int, words: Words,
-    starts: Ints, filled: Ints,
-) -> None:  # fmt: skip
-    """Append the rarest grams of a column's cells to those of their records."""
+def _weigh(
+    buffer: Bytes, ends: Ints, tags: Ints, weights: Bytes, first: int, last: int, counts: Ints
+) -> Words:
+    """The rarest grams of each cell of some records; and how many each record has."""
+    width = len(tags)
+    most, start = 0, ends[first * width - 1] + 1 if first * width else 0
+    for cell in range(first * width, last * width):
+        most += min(ends[cell] - start, _MOST_IN_CELL)
+        start = ends[cell] + 1
+    out, filled = np.empty(most, np.uint32), 0
     trigrams, found = np.empty(_MOST_BYTES, np.uint64), np.empty(_MOST_BYTES, np.int64)
     for record in range(first, last):
-        start = ends[record - 1] + 1 if record else 0
-        n = 0
-        for k in range(_list_trigrams(buffer, start, ends[record], trigrams)):
-            slot = _slot(trigrams[k], tag)
-            if weights[slot] > 0:
-                found[n] = (slot << 8) | weights[slot]
-                n += 1
-        if n > _MOST_IN_CELL:
-            rarest = np.argsort(-(found[:n] & 255), kind="mergesort")[:_MOST_IN_CELL]
-            n = _MOST_IN_CELL
-            found[:n] = found[rarest]
-        place = starts[record] + filled[record]
-        for k in range(n):
-            words[place + k] = found[k]
-        filled[record] += n
-
-
-@compiled()
-def _sort(words: Words, starts: Ints, filled: Ints, first: int, last: int) -> None:
-    """Bring the grams of each record in order, each once."""
-    for record in range(first, last):
-        start = starts[record]
-        filled[record] = _each_once_in_order(words[start : start + filled[record]])
-
-
-@compiled()
-def _close_ranks(words: Words, starts: Ints, filled: Ints, ends: Ints) -> None:
-    """Move the grams of all records to the front, without gaps."""
-    for record in range(len(ends)):
-        to = ends[record] - filled[record]
-        for k in range(filled[record]):
-            words[to + k] = words[starts[record] + k]
+        before = filled
+        for column in range(width):
+            cell = record * width + column
+            start, n = (ends[cell - 1] + 1 if cell else 0), 0
+            for k in range(_list_trigrams(buffer, start, ends[cell], trigrams)):
+                slot = _slot(trigrams[k], tags[column])
+                if weights[slot] > 0:
+                    found[n] = (slot << 8) | weights[slot]
+                    n += 1
+            if n > _MOST_IN_CELL:
+                rarest = np.argsort(-(found[:n] & 255), kind="mergesort")[:_MOST_IN_CELL]
+                n = _MOST_IN_CELL
+                found[:n] = found[rarest]
+            for k in range(n):
+                out[filled] = found[k]
+                filled += 1
+        filled = before + _each_once_in_order(out[before:filled])
+        counts[record] = filled - before
+    return out[:filled].copy()
 
 
 # Records that share a rare value of one column, whatever all their other cells say.
@@ -693,31 +675,40 @@ def first_of_equal(keys: Keys) -> Ints:
 
 def _best(grams: TokenLists, n_best: int, sides: Sides, seed: int) -> Best:
     """The others of each record that share most with it, among those that it met."""
-    n = len(grams)
-    n_orders, around = orders_for(n)
-    lengths = grams.lengths
-    best = nobody_yet(n, n_best)
-    reach = around * (_FURTHER if sides.any() else 1)
+    best = nobody_yet(len(grams), n_best)
+    n_orders = count_orders(len(grams))
+    grams.lengths  # noqa: B018 - before several threads ask for them
     for number in range(n_orders):
         enter_step("looking for records that may be the same", number / n_orders)
         keys = order_keys(grams, seed, number)
         order = np.argsort(keys, kind="stable")
 
-        def compare(places: slice, order: Ints = order, keys: Keys = keys) -> None:
-            _compare(
-                grams.values, grams.ends, grams.weights, lengths, sides, keys, order[places],
-                around, reach, *best,
-            )  # fmt: skip
+        def meet(places: slice, order: Ints = order, keys: Keys = keys) -> None:
+            remember(*find_meetings(grams, keys, order[places], sides, len(grams)), *best)
 
-        run_in_blocks(compare, n, BLOCK)
+        run_in_blocks(meet, len(grams), BLOCK)
     return best
 
 
-def orders_for(n: int) -> tuple[int, int]:
-    """How many orders records are put in, and how many neighbours are compared in each."""
-    few = n <= _FEW
-    around = min(_AROUND_OF_FEW if few else _AROUND, max(n - 1, 1))
-    return _ORDERS_OF_FEW if few else _ORDERS, around
+def count_orders(n: int) -> int:
+    """In how many orders so many records are put."""
+    return _ORDERS_OF_FEW if n <= _FEW else _ORDERS
+
+
+def find_meetings(
+    grams: TokenLists, keys: Keys, order: Ints, sides: Sides, n: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32], Halves]:
+    """Neighbours in a part of an order of ``n`` records, and the cosine of what they share."""
+    around = _AROUND_OF_FEW if n <= _FEW else _AROUND
+    room = min(around, len(order)) * len(order)
+    i, j = (np.empty(room, dtype=np.int32) for _ in range(2))
+    cosine = np.empty(room, dtype=np.float32)
+    reach = around * (_FURTHER if sides.any() else 1)
+    n = _list_meetings(
+        grams.values, grams.ends, grams.weights, grams.lengths, sides, keys, order, around, reach,
+        i, j, cosine,
+    )  # fmt: skip
+    return i[:n].copy(), j[:n].copy(), cosine[:n].copy()
 
 
 def order_keys(grams: TokenLists, seed: int, number: int) -> Keys:
@@ -799,15 +790,16 @@ def _order_keys(
 
 
 @compiled()
-def _compare(
+def _list_meetings(
     words: Words, ends: Ints, weights: Halves, lengths: Halves, sides: Sides, keys: Keys,
-    order: Ints, around: int, reach: int, others: NDArray[np.int32], overlap: Halves,
-    met: NDArray[np.int16],
-) -> None:  # fmt: skip
-    """Compare neighbours in an order, and keep the best others of each.
+    order: Ints, around: int, reach: int, first: NDArray[np.int32], second: NDArray[np.int32],
+    cosine: Halves,
+) -> int:  # fmt: skip
+    """List neighbours in an order, and what they share; how many.
 
     Records of the same side are passed by, up to a reach.
     """
+    filled = 0
     for place in range(len(order)):
         i = order[place]
         if lengths[i] == 0:
@@ -823,16 +815,27 @@ def _compare(
             left -= 1
             if lengths[j] == 0:
                 continue
-            if meet_again(others, met, i, j) | meet_again(others, met, j, i):
-                continue
-            cosine = np.float32(share_tokens(words, ends, weights, lengths, i, j)[0])
-            if cosine > 0:
-                keep_among_best(others, overlap, met, i, j, cosine)
-                keep_among_best(others, overlap, met, j, i, cosine)
+            shared = share_tokens(words, ends, weights, lengths, i, j)[0]
+            if shared > 0:
+                first[filled], second[filled], cosine[filled] = i, j, shared
+                filled += 1
+    return filled
 
 
 @compiled()
-def meet_again(others: NDArray[np.int32], met: NDArray[np.int16], i: int, j: int) -> bool:
+def remember(
+    i: Ints, j: Ints, cosine: Halves, others: NDArray[np.int32], overlap: Halves,
+    met: NDArray[np.int16],
+) -> None:  # fmt: skip
+    """Keep the best others of each record among those that met, in the order of meetings."""
+    for k in range(len(i)):
+        if not _meet_again(others, met, i[k], j[k]) | _meet_again(others, met, j[k], i[k]):
+            _keep_among_best(others, overlap, met, i[k], j[k], cosine[k])
+            _keep_among_best(others, overlap, met, j[k], i[k], cosine[k])
+
+
+@compiled()
+def _meet_again(others: NDArray[np.int32], met: NDArray[np.int16], i: int, j: int) -> bool:
     """Count that a record meets one of its best again; whether it is one."""
     for k in range(others.shape[1]):
         if others[i, k] == j:
@@ -842,7 +845,7 @@ def meet_again(others: NDArray[np.int32], met: NDArray[np.int16], i: int, j: int
 
 
 @compiled()
-def keep_among_best(
+def _keep_among_best(
     others: NDArray[np.int32], overlap: Halves, met: NDArray[np.int16], i: int, j: int,
     cosine: np.float32,
 ) -> None:  # fmt: skip

@@ -25,21 +25,19 @@ from nearkin.records.blocking import (
     Sides,
     TokenLists,
     ValueKeys,
-    Words,
+    count_orders,
+    find_meetings,
     find_value_keys,
     first_of_equal,
     gram_counts,
     gram_weights,
     joined_runs,
-    keep_among_best,
-    meet_again,
     nobody_yet,
     order_keys,
-    orders_for,
     pairs_of_rare_values,
     record_keys,
+    remember,
     searched_cells,
-    share_tokens,
     unite_candidates,
     weighed_grams,
     with_copies,
@@ -55,7 +53,7 @@ from nearkin.records.comparisons import (
 from nearkin.records.model import Matching, Work, list_copies
 from nearkin.rows.backends import evenly_spaced
 from nearkin.rows.dask_rows import check_processes, explain_failures, find_client
-from nearkin.rows.parallel import compiled, one_core, split_range
+from nearkin.rows.parallel import one_core, split_range
 from nearkin.tables.reading import (
     WORDS,
     Column,
@@ -416,14 +414,6 @@ def _counts(part: PackedTable, names: list[str]) -> Doubles:
 _RECORDS, _PAIRS = 2 * BLOCK, 1 << 17
 
 
-class Meetings(NamedTuple):
-    """Records that stood side by side in an order, and what they share."""
-
-    i: NDArray[np.int32]
-    j: NDArray[np.int32]
-    cosine: Halves
-
-
 class Ordered(NamedTuple):
     """Records of a part that go to the same place, with the keys of an order."""
 
@@ -490,7 +480,7 @@ def _keys_by_column(
 def _best(grams: DaskParts, n_best: int, seed: int) -> Best:
     """The best others of each record, among those that it met."""
     n = int(grams.starts[-1])
-    n_orders, around = orders_for(n)
+    n_orders = count_orders(n)
     best = nobody_yet(n, n_best)
     next_keys = grams.map(order_keys, seed, 0)
     for number in range(n_orders):
@@ -504,14 +494,12 @@ def _best(grams: DaskParts, n_best: int, seed: int) -> Best:
             make_task(_pieces, part, key, at, n_places)
             for part, key, (at,) in zip(grams.values, keys.values, grams.cut(place), strict=True)
         ]
-        tasks = [
-            make_task(_meetings, [piece[k] for piece in pieces], around) for k in range(n_places)
-        ]
+        tasks = [make_task(_meetings, [piece[k] for piece in pieces], n) for k in range(n_places)]
         if number + 1 < n_orders:
             next_keys = grams.map(order_keys, seed, number + 1)
         for k, (i, j, cosine) in enumerate(compute_tasks(tasks, grams.client)):
             members = np.flatnonzero(place == k)
-            _remember(members[i], members[j], cosine, *best)
+            remember(members[i], members[j], cosine, *best)
     return best
 
 
@@ -576,75 +564,17 @@ def _concatenate_grams(parts: Sequence[TokenLists]) -> TokenLists:
     )
 
 
-def _find_meetings(
-    grams: TokenLists, keys: NDArray[np.uint64], around: int
-) -> tuple[NDArray[np.int32], NDArray[np.int32], Halves]:
-    """Neighbours in the order of some keys, and the cosine of what they share, if any.
-
-    Notes
-    -----
-    Memory: 12 ``around`` bytes a record.
-    """
-    order, lengths = np.argsort(keys, kind="stable"), grams.lengths
-    room = around * len(order)
-    i, j = (np.empty(room, dtype=np.int32) for _ in range(2))
-    cosine = np.empty(room, dtype=np.float32)
-    filled = 0
-    for places in split_range(len(order), BLOCK):
-        filled = _list_meetings(
-            grams.values, grams.ends, grams.weights, lengths, keys, order[places], around, i, j,
-            cosine, filled,
-        )  # fmt: skip
-    return i[:filled].copy(), j[:filled].copy(), cosine[:filled].copy()
-
-
-@compiled()
-def _list_meetings(
-    words: Words, ends: Ints, weights: Halves, lengths: Halves, keys: Keys, order: Ints,
-    around: int, first: NDArray[np.int32], second: NDArray[np.int32], cosine: Halves, filled: int,
-) -> int:  # fmt: skip
-    """What :mod:`nearkin.records.blocking` compares at once, as a list; how long it is by then."""
-    for place in range(len(order)):
-        i = order[place]
-        if lengths[i] == 0:
-            continue
-        first_gram = keys[i] >> np.uint64(42)
-        for next_place in range(place + 1, min(place + around + 1, len(order))):
-            j = order[next_place]
-            if keys[j] >> np.uint64(42) != first_gram:
-                break
-            if lengths[j] == 0:
-                continue
-            shared = share_tokens(words, ends, weights, lengths, i, j)[0]
-            if shared > 0:
-                first[filled], second[filled], cosine[filled] = i, j, shared
-                filled += 1
-    return filled
-
-
-@compiled()
-def _remember(
-    i: Ints,
-    j: Ints,
-    cosine: Halves,
-    others: NDArray[np.int32],
-    overlap: Halves,
-    met: NDArray[np.int16],
-) -> None:
-    """Keep the best others of each record among those that met, in the order of meetings."""
-    for k in range(len(i)):
-        if meet_again(others, met, i[k], j[k]) | meet_again(others, met, j[k], i[k]):
-            continue
-        keep_among_best(others, overlap, met, i[k], j[k], cosine[k])
-        keep_among_best(others, overlap, met, j[k], i[k], cosine[k])
-
-
-def _meetings(pieces: list[Ordered], around: int) -> Meetings:
-    """Neighbours in an order, block by block."""
+def _meetings(pieces: list[Ordered], n: int) -> list[NDArray[Any]]:
+    """Neighbours in an order of ``n`` records, block by block."""
     grams = _concatenate_grams([piece.grams for piece in pieces])
     keys = np.concatenate([piece.keys for piece in pieces])
+    order, nowhere = np.argsort(keys, kind="stable"), np.zeros(len(keys), dtype=np.int32)
     with one_core():
-        return Meetings(*_find_meetings(grams, keys, around))
+        found = [
+            find_meetings(grams, keys, order[places], nowhere, n)
+            for places in split_range(len(order), BLOCK)
+        ]
+    return [np.concatenate(part) for part in zip(*found, strict=True)]
 
 
 def _overlaps_of(parts: list[TokenLists], pairs: Ints) -> Halves:
