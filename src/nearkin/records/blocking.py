@@ -147,12 +147,12 @@ def list_tokens(cells: TextCells, find: Callable[..., None]) -> tuple[NDArray[np
 
 
 @compiled()
-def _is_of_word(byte: np.uint8) -> bool:
+def _is_of_word(byte: Any) -> bool:
     return (48 <= byte < 58) or (65 <= byte < 91) or (97 <= byte < 123) or byte > 127
 
 
 @compiled()
-def _mix(mixed: np.uint64, byte: np.uint8) -> np.uint64:
+def _mix(mixed: np.uint64, byte: Any) -> np.uint64:
     mixed = (mixed ^ np.uint64(byte + 1)) * np.uint64(0x9E3779B97F4A7C15)
     return np.uint64(mixed ^ (mixed >> np.uint64(29)))
 
@@ -824,7 +824,7 @@ def _list_meetings(
 
 @compiled()
 def remember(
-    i: Ints, j: Ints, cosine: Halves, others: NDArray[np.int32], overlap: Halves,
+    i: Sides, j: Sides, cosine: Halves, others: NDArray[np.int32], overlap: Halves,
     met: NDArray[np.int16],
 ) -> None:  # fmt: skip
     """Keep the best others of each record among those that met, in the order of meetings."""

@@ -276,7 +276,8 @@ def _compare_lists(
 ) -> Table32:
     """Cosine of the words or trigrams of two cells, 1 for equal ones and −1 for missing ones."""
     del column
-    found = getattr(values, which).compare(np.column_stack([i, j]))[0]
+    lists: TokenLists = getattr(values, which)
+    found = lists.compare(np.column_stack([i, j]))[0]
     found[equal] = 1
     found[~there] = MISSING
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import dask
 import numpy as np
@@ -75,20 +75,11 @@ _BLOCKS_AT_A_TIME = 16
 
 @dataclass(frozen=True)
 class DaskParts:
-    """A value for each part of some records, kept by the workers, which spill what is too much.
+    """A value for each part of some records, kept by the workers, which spill what is too much."""
 
-    Attributes
-    ----------
-    values : list of delayed
-    starts : int64 ndarray
-        Numbers of the first records of all parts, and of all records.
-    client : distributed.Client or None
-        None for dask's own threads.
-    """
-
-    values: list[Any]
-    starts: Ints
-    client: Any
+    values: list[Any]  # delayed
+    starts: Ints  # numbers of the first records of all parts, and of all records
+    client: Any  # of distributed; None for dask's own threads
 
     def map(
         self, function: Callable[..., Any], *shared: Any, each: Sequence[Any] = ()
@@ -195,24 +186,13 @@ _CODING = ("utf-8", "surrogatepass")
 
 @dataclass(frozen=True)
 class PackedColumn:
-    """A column of words, numbers or dates.
-
-    Attributes
-    ----------
-    name, kind : str
-    buffer : uint8 ndarray
-        All texts, one after the other.
-    ends : int64 ndarray of shape (n,)
-        Where the text of each record ends in it; that of a missing cell is empty.
-    values : ndarray of shape (n,)
-        Numbers, or days. What a column does not have of the three is empty.
-    """
+    """A column of words, numbers or dates; what it does not have is empty."""
 
     name: str
     kind: Kind
-    buffer: Bytes
-    ends: Ints
-    values: Doubles
+    buffer: Bytes  # all texts, one after the other
+    ends: Ints  # where the text of each record ends in it; that of a missing cell is empty
+    values: Doubles  # numbers, or days
 
 
 @dataclass(frozen=True)
@@ -295,23 +275,9 @@ _USUAL: dict[Kind, Reading] = {"date": "day first", "number": "decimal point"}
 
 @dataclass(frozen=True)
 class DaskTable:
-    """Records on the workers.
-
-    Attributes
-    ----------
-    parts : Parts
-        Of :class:`PackedTable` records, a part for each partition.
-    kinds : dict of str to str
-        What columns hold.
-    orders : dict of str to str
-        Of day, month and year, of dates where it makes a difference.
-    sample : list of Column
-        Of up to 20,000 records from all over the table.
-    """
+    """Records on the workers, packed, and up to 20,000 records from all over the table."""
 
     parts: DaskParts
-    kinds: dict[str, Kind]
-    orders: dict[str, Reading]
     sample: list[Column]
 
     def __len__(self) -> int:
@@ -331,21 +297,14 @@ class DaskTable:
 
 def dask_table(
     frame: Any,
-    kinds: Mapping[str, str] | None = None,
-    dates: Order | Mapping[str, Reading] | None = None,
+    kinds: Mapping[str, str] | None,
+    dates: Order | Mapping[str, Reading] | None,
 ) -> DaskTable:
     """Read a data frame of dask, partition by partition on the workers.
 
-    Parameters
-    ----------
-    frame : dask data frame
-    kinds : mapping, optional
-        What columns hold, where it is known; others are recognised by up to 20,000 records.
-    dates : str or mapping, optional
-        As of :func:`nearkin.tables.reading.read_columns`.
+    What columns hold is recognised by the sample, where ``kinds`` do not say it; ``dates`` are as
+    of :func:`nearkin.tables.reading.read_columns`.
 
-    Notes
-    -----
     Memory: a partition at a time in every thread of a worker, and what the workers keep: the bytes
     of the texts and 8 for each cell.
     """
@@ -378,7 +337,7 @@ def dask_table(
         )
     orders = {column.name: column.order for column in sample if column.order}
     read = [make_task(_read, partition, found, orders) for partition in partitions]
-    return DaskTable(DaskParts(persist_tasks(read, client), starts, client), found, orders, sample)
+    return DaskTable(DaskParts(persist_tasks(read, client), starts, client), sample)
 
 
 # What the workers run.
@@ -414,35 +373,12 @@ def _counts(part: PackedTable, names: list[str]) -> Doubles:
 _RECORDS, _PAIRS = 2 * BLOCK, 1 << 17
 
 
-class Ordered(NamedTuple):
-    """Records of a part that go to the same place, with the keys of an order."""
+def candidates_on_dask(parts: DaskParts, names: list[str], n_best: int, seed: int) -> Candidates:
+    """The pairs of packed records that may be the same thing, by columns of these names.
 
-    grams: TokenLists
-    keys: Keys
-
-
-def candidates_on_dask(
-    parts: DaskParts, names: Sequence[str], n_best: int, seed: int
-) -> Candidates:
-    """Find the pairs of records that may be the same thing.
-
-    Parameters
-    ----------
-    parts : Parts
-        Of :class:`PackedTable` records.
-    names : list of str
-        Of the columns that are compared.
-    n_best : int
-        Others that are kept of each record.
-    seed : int
-        Of the random orders.
-
-    Notes
-    -----
     Memory: in this process 10 ``n_best`` + 8 (columns + 4) bytes for each record and 64 MB, and the
     candidates; on the workers together 4 bytes a gram, and the same again on the way.
     """
-    names = list(names)
     first = first_of_equal(np.concatenate(parts.map(_record_keys, names).computed()))
     alone = first == np.arange(len(first))
     counts = parts.map(_gram_counts, names, each=parts.cut(alone))
@@ -549,10 +485,10 @@ def _view_keys(part: PackedTable, names: list[str], alone: Mask) -> list[ValueKe
 
 def _pieces(
     grams: TokenLists, keys: Keys, place: NDArray[np.uint16], n_places: int
-) -> list[Ordered]:
-    """The records of a part, by the places they go to."""
+) -> list[tuple[TokenLists, Keys]]:
+    """The records of a part with their keys, by the places they go to."""
     found = [np.flatnonzero(place == k) for k in range(n_places)]
-    return [Ordered(grams.take(records), keys[records]) for records in found]
+    return [(grams.take(records), keys[records]) for records in found]
 
 
 def _concatenate_grams(parts: Sequence[TokenLists]) -> TokenLists:
@@ -564,10 +500,10 @@ def _concatenate_grams(parts: Sequence[TokenLists]) -> TokenLists:
     )
 
 
-def _meetings(pieces: list[Ordered], n: int) -> list[NDArray[Any]]:
+def _meetings(pieces: list[tuple[TokenLists, Keys]], n: int) -> list[NDArray[Any]]:
     """Neighbours in an order of ``n`` records, block by block."""
-    grams = _concatenate_grams([piece.grams for piece in pieces])
-    keys = np.concatenate([piece.keys for piece in pieces])
+    parts, keys_of_parts = zip(*pieces, strict=True)
+    grams, keys = _concatenate_grams(parts), np.concatenate(keys_of_parts)
     order, nowhere = np.argsort(keys, kind="stable"), np.zeros(len(keys), dtype=np.int32)
     with one_core():
         found = [
@@ -590,17 +526,9 @@ _PAIRS_OF_A_TASK = 1 << 16
 
 @dataclass(frozen=True)
 class DaskWork(Work):
-    """A table on the workers with its candidates.
+    """A table on the workers with its candidates."""
 
-    Attributes
-    ----------
-    parts : DaskParts
-        Of :class:`PackedTable` records.
-    equal : int ndarray of shape (c, 2)
-        Records that are equal to another, with the first such one before them.
-    """
-
-    parts: DaskParts = field(kw_only=True)
+    parts: DaskParts = field(kw_only=True)  # of packed records
     equal: Ints = field(kw_only=True)
 
     @property
@@ -614,9 +542,7 @@ class DaskWork(Work):
             return np.empty((0, len(self.plan.names)), dtype=np.float32)
         records, local = np.unique(pairs, return_inverse=True)
         found = compute_tasks(self.parts.taken(records), self.parts.client)
-        return compare_pairs(
-            self.plan, prepare_columns(self.plan, unpack_columns(found)), local.reshape(-1, 2)
-        )
+        return _compare(found, local.reshape(-1, 2), self.plan)
 
     def compared(self, chosen: Ints) -> Table32:
         """Comparisons of some candidates."""
@@ -636,15 +562,13 @@ def work_on_dask(table: DaskTable, plan: Comparisons, n_best: int, seed: int) ->
     """Find the candidates of a table of dask."""
     names = [column.name for column in plan.columns]
     found = candidates_on_dask(table.parts, names, n_best, seed)
-    copies = _copies_of(table.parts, names)
+    # As nearkin.records.model.find_copies finds them.
+    keys, filled = (
+        np.concatenate(table.parts.map(of, names).computed())
+        for of in (_record_keys, _count_filled)
+    )
+    copies = list_copies(keys, filled)
     return DaskWork(plan, [], found, [], None, parts=table.parts, equal=copies)
-
-
-def _copies_of(parts: DaskParts, names: list[str]) -> Ints:
-    """As :func:`nearkin.records.model.find_copies` finds them."""
-    found = parts.map(_record_keys, names).computed()
-    filled = np.concatenate(parts.map(_count_filled, names).computed())
-    return list_copies(np.concatenate(found), filled)
 
 
 def _count_filled(part: PackedTable, names: list[str]) -> Ints:
@@ -652,9 +576,11 @@ def _count_filled(part: PackedTable, names: list[str]) -> Ints:
     return np.asarray(np.sum([~find_missing(column) for column in columns], axis=0))
 
 
+def _compare(parts: list[PackedTable], pairs: Ints, plan: Comparisons) -> Table32:
+    return compare_pairs(plan, prepare_columns(plan, unpack_columns(parts)), pairs)
+
+
 def _scores(
     parts: list[PackedTable], pairs: Ints, plan: Comparisons, matching: Matching
 ) -> Doubles:
-    return matching.scores(
-        plan, compare_pairs(plan, prepare_columns(plan, unpack_columns(parts)), pairs)
-    )
+    return matching.scores(plan, _compare(parts, pairs, plan))

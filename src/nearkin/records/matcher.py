@@ -59,15 +59,7 @@ from nearkin.records.results import Duplicates, Links, canonical_rows
 from nearkin.storage import models
 from nearkin.storage.arrays import StorageError, read_arrays, read_kind, write_arrays
 from nearkin.storage.files import StrPath
-from nearkin.storage.schema import (
-    Packed,
-    dict_of,
-    one_word_of,
-    pack,
-    stored,
-    text,
-    unpack,
-)
+from nearkin.storage.schema import Packed, dict_of, one_word_of, pack, stored, text, unpack
 from nearkin.storage.schema import a as an
 from nearkin.tables.reading import ORDERS, READINGS, Column, Order, TableWarning
 
@@ -638,6 +630,7 @@ class RecordMatcher(WholeState, BaseEstimator):
         """Other tables than those of the fit, with their candidates."""
         check_is_fitted(self, "matching_")
         n_best = max(self.n_candidates, n_best)
+        found: Work
         if right is None and is_on_dask(table):
             from nearkin.records.dask import (
                 dask_table,  # dask need not be installed
@@ -647,8 +640,8 @@ class RecordMatcher(WholeState, BaseEstimator):
             on_workers = dask_table(table, self.kinds_, self.orders_)
             found = work_on_dask(on_workers, self.comparisons_, n_best, self._seed())
         else:
-            columns, side = self._known(*((table,) if right is None else (table, right)))
-            side = None if right is None else side
+            columns, of_right = self._known(*((table,) if right is None else (table, right)))
+            side = None if right is None else of_right
             found = make_work(self.comparisons_, columns, n_best, side, self._seed())
         return study_table(found, self._seed(), self.matching_.agreement)[0]
 
@@ -736,20 +729,12 @@ def link(
 
     Parameters
     ----------
-    left, right : data frame or dict of lists
-        Columns of the same name are compared.
-    pairs : Pairs, optional
-        Answers. Rows are numbered through: those of ``left``, then those of ``right``, as
-        :func:`nearkin.pairs_between` does.
-    one_to_one : bool, default=True
-        Whether no record is linked twice.
-    precision : float in (0, 1), optional
-        Links are the surer ones only, so that this share of them is right as far as can be told.
-    kinds : mapping, optional
-        What columns hold, by their names.
-    dates : {"day first", "month first", "year first"}, optional
-        How dates such as 3/4/2024 are read.
-    random_state : int, RandomState or None, default=None
+    left, right, pairs
+        As of :meth:`RecordMatcher.fit_link`.
+    one_to_one, precision
+        As of :meth:`RecordMatcher.link`.
+    kinds, dates, random_state
+        As of :class:`RecordMatcher`.
 
     Returns
     -------
@@ -767,5 +752,4 @@ def link(
     2
     """
     matcher = RecordMatcher(kinds=kinds, dates=dates, random_state=random_state)
-    matcher.fit_link(left, right, pairs)
-    return matcher.link(one_to_one=one_to_one, precision=precision)
+    return matcher.fit_link(left, right, pairs).link(one_to_one=one_to_one, precision=precision)
