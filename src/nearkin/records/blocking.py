@@ -280,11 +280,8 @@ _ANYWHERE = ("category", "name", "text")
 def grams_of(columns: Sequence[Column]) -> TokenLists:
     """Grams of all cells of each record.
 
-    Of a cell those are kept that at least two records have, the 32 rarest at most.
-
-    Notes
-    -----
-    Memory: the texts once more as bytes, 4 bytes a gram, and 64 MB.
+    Of a cell those are kept that at least two records have, the 32 rarest at most. Memory: the
+    texts once more as bytes, 4 bytes a gram, and 64 MB.
     """
     n = len(columns[0]) if columns else 0
     cells = searched_cells(columns)
@@ -534,19 +531,10 @@ def candidates_of(
 ) -> Candidates:
     """Find the pairs of records that may be the same thing.
 
-    Parameters
-    ----------
-    columns : list of Column
-    n_best : int, default=10
-        Others that are kept of each record: those that share most with it. Those that share a rare
-        value or word are kept beside them.
-    side : bool ndarray of shape (n,), optional
-        Which of two tables each record is from; pairs are of one from each then.
-    seed : int
-        Of the random orders.
+    Of each record ``n_best`` others are kept that share most with it, and those that share a rare
+    value or word. ``side`` says which of two tables each is from; pairs are of one from each then.
+    ``seed`` is of the random orders.
 
-    Notes
-    -----
     O(n log n) time, some tens of microseconds a record on one core; memory: the texts as bytes, 4
     bytes a gram, and 12 ``n_best`` bytes for each record.
     """

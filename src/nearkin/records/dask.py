@@ -168,6 +168,7 @@ def _on_one_core(
 
 
 def _taken(value: Any, records: Ints) -> Any:
+    """Some records of a part, which may be a data frame of pandas."""
     return value.take(records)
 
 
@@ -320,14 +321,7 @@ def dask_table(
         raise InputError("the table has no rows.")
     raw = DaskParts(list(partitions), starts, client)
     wanted = evenly_spaced(int(starts[-1]), _SAMPLE)
-    ends = np.searchsorted(wanted, starts)
-    some = compute_tasks(
-        [
-            make_task(_rows, raw.values[i], wanted[ends[i] : ends[i + 1]] - starts[i])
-            for i in np.flatnonzero(np.diff(ends)).tolist()
-        ],
-        client,
-    )
+    some = compute_tasks(raw.taken(wanted), client)
     sample = read_columns(pandas.concat(some), kinds, dates)
     found = {column.name: column.kind for column in sample}
     vectors = [name for name, kind in found.items() if kind == "vector"]
@@ -341,11 +335,6 @@ def dask_table(
 
 
 # What the workers run.
-
-
-def _rows(frame: Any, rows: Ints) -> Any:
-    """Some rows of a partition."""
-    return frame.iloc[rows]
 
 
 def _read(frame: Any, kinds: dict[str, Kind], orders: dict[str, Reading]) -> PackedTable:
