@@ -506,20 +506,19 @@ class Best(NamedTuple):
 
     others: NDArray[np.int32]  # −1 where there is none
     overlap: Halves
-    met: NDArray[np.int16]  # in how many of the orders they met
 
 
 @dataclass(frozen=True)
 class Candidates:
-    """Pairs of records that may be the same thing.
+    """Pairs of records that may be the same thing, and which of the two searches found them.
 
-    Copies, which are not searched, have 0 in ``met`` and ``views``.
+    Neither found those of copies, which are not searched, and those within likely groups.
     """
 
     pairs: Ints  # (k, 2), the smaller number first, in order
     overlap: Halves  # cosine of their grams' weights: 1 if they share all
-    met: NDArray[np.int16]  # in how many of the orders they met
-    views: NDArray[np.int16]  # of how many columns they share a rare value
+    met: Mask  # whether they met in an order
+    views: Mask  # whether they share a rare value or word
     n_records: int
 
     def __len__(self) -> int:
@@ -578,8 +577,8 @@ def add_pairs(found: Candidates, pairs: Ints, overlap: Halves | None = None) -> 
     return Candidates(
         np.insert(found.pairs, place, ends_of(more), axis=0),
         np.insert(found.overlap, place, 0.0 if overlap is None else overlap[of]),
-        np.insert(found.met, place, 0),
-        np.insert(found.views, place, 0),
+        np.insert(found.met, place, False),
+        np.insert(found.views, place, False),
         found.n_records,
     )
 
@@ -595,17 +594,15 @@ def unite_candidates(
     found = best.others >= 0
     of_orders = keys_of(np.column_stack([np.nonzero(found)[0], best.others[found]]))
     keys = sort_distinct(np.concatenate([of_orders, *by_column]))
-    met, overlap = np.zeros(len(keys), np.int16), np.zeros(len(keys), np.float32)
-    # Either record may have kept the pair, or both.
+    met, views = (np.zeros(len(keys), dtype=bool) for _ in range(2))
+    overlap = np.zeros(len(keys), dtype=np.float32)
     place = np.searchsorted(keys, of_orders)
-    np.maximum.at(met, place, best.met[found])
-    overlap[place] = best.overlap[found]
+    met[place], overlap[place] = True, best.overlap[found]
     del of_orders, place
-    views = np.zeros(len(keys), dtype=np.int16)
     for shared in by_column:
-        views[np.searchsorted(keys, shared)] += 1
+        views[np.searchsorted(keys, shared)] = True
     pairs = ends_of(keys)
-    new = np.flatnonzero(met == 0)
+    new = np.flatnonzero(~met)
     overlap[new] = overlaps(pairs[new])
     return Candidates(pairs, overlap, met, views, len(found))
 
@@ -712,12 +709,9 @@ def order_keys(grams: TokenLists, seed: int, number: int) -> Keys:
 
 
 def nobody_yet(n: int, n_best: int) -> Best:
-    """Room for the best others of each record: 10 ``n_best`` bytes a record."""
-    return Best(
-        np.full((n, n_best), -1, dtype=np.int32),
-        np.zeros((n, n_best), dtype=np.float32),
-        np.zeros((n, n_best), dtype=np.int16),
-    )
+    """Room for the best others of each record: 8 ``n_best`` bytes a record."""
+    others = np.full((n, n_best), -1, dtype=np.int32)
+    return Best(others, np.zeros((n, n_best), dtype=np.float32))
 
 
 def estimate_missed(candidates: Candidates, same: Mask, n_pairs: float) -> IntervalEstimate:
@@ -812,40 +806,26 @@ def _list_meetings(
 
 @compiled()
 def remember(
-    i: Sides, j: Sides, cosine: Halves, others: NDArray[np.int32], overlap: Halves,
-    met: NDArray[np.int16],
-) -> None:  # fmt: skip
+    i: Sides, j: Sides, cosine: Halves, others: NDArray[np.int32], overlap: Halves
+) -> None:
     """Keep the best others of each record among those that met, in the order of meetings."""
     for k in range(len(i)):
-        if not _meet_again(others, met, i[k], j[k]) | _meet_again(others, met, j[k], i[k]):
-            _keep_among_best(others, overlap, met, i[k], j[k], cosine[k])
-            _keep_among_best(others, overlap, met, j[k], i[k], cosine[k])
-
-
-@compiled()
-def _meet_again(others: NDArray[np.int32], met: NDArray[np.int16], i: int, j: int) -> bool:
-    """Count that a record meets one of its best again; whether it is one."""
-    for k in range(others.shape[1]):
-        if others[i, k] == j:
-            met[i, k] += 1
-            return True
-    return False
+        _keep_among_best(others[i[k]], overlap[i[k]], j[k], cosine[k])
+        _keep_among_best(others[j[k]], overlap[j[k]], i[k], cosine[k])
 
 
 @compiled()
 def _keep_among_best(
-    others: NDArray[np.int32], overlap: Halves, met: NDArray[np.int16], i: int, j: int,
-    cosine: np.float32,
-) -> None:  # fmt: skip
+    others: NDArray[np.int32], overlap: Halves, other: int, cosine: np.float32
+) -> None:
     """Put another record among the best of one, in order, if it is better than the last."""
-    place = others.shape[1] - 1
-    if cosine < overlap[i, place] or (cosine == overlap[i, place] and others[i, place] >= 0):
+    place = len(others) - 1
+    if cosine < overlap[place] or (cosine == overlap[place] and others[place] >= 0):
         return
-    while place > 0 and cosine > overlap[i, place - 1]:
-        others[i, place] = others[i, place - 1]
-        overlap[i, place] = overlap[i, place - 1]
-        met[i, place] = met[i, place - 1]
+    for k in range(len(others)):
+        if others[k] == other:
+            return
+    while place > 0 and cosine > overlap[place - 1]:
+        others[place], overlap[place] = others[place - 1], overlap[place - 1]
         place -= 1
-    others[i, place] = j
-    overlap[i, place] = cosine
-    met[i, place] = 1
+    others[place], overlap[place] = other, cosine

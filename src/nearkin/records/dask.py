@@ -365,7 +365,7 @@ _RECORDS, _PAIRS = 2 * BLOCK, 1 << 17
 def candidates_on_dask(parts: DaskParts, names: list[str], n_best: int, seed: int) -> Candidates:
     """The pairs of packed records that may be the same thing, by columns of these names.
 
-    Memory: in this process 10 ``n_best`` + 8 (columns + 4) bytes for each record and 64 MB, and the
+    Memory: in this process 8 ``n_best`` + 8 (columns + 4) bytes for each record and 64 MB, and the
     candidates; on the workers together 4 bytes a gram, and the same again on the way.
     """
     first = first_of_equal(np.concatenate(parts.map(_record_keys, names).computed()))
