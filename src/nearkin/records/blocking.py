@@ -148,7 +148,7 @@ def list_tokens(cells: TextCells, find: Callable[..., None]) -> tuple[NDArray[np
 
 @compiled()
 def _is_of_word(byte: Any) -> bool:
-    return (48 <= byte < 58) or (65 <= byte < 91) or (97 <= byte < 123) or byte > 127
+    return bool((48 <= byte < 58) or (65 <= byte < 91) or (97 <= byte < 123) or byte > 127)
 
 
 @compiled()

@@ -23,7 +23,6 @@ from nearkin.messages import enter_step, notice
 from nearkin.pairs.labels import number_classes
 from nearkin.pairs.pairs import Pairs, check_count
 from nearkin.records.comparisons import (
-    Comparisons,
     columns_given,
     columns_known,
     columns_of_both,
@@ -293,9 +292,9 @@ class RecordMatcher(WholeState, BaseEstimator):
         )
 
         on_workers = dask_table(table, self.kinds, self.dates)
-        self._keep_plan(on_workers.sample, on_workers.comparisons())
-        found = work_on_dask(on_workers, self.comparisons_, self.n_candidates, self._seed())
-        return self._study(table, found, pairs, y)
+        plan = on_workers.comparisons()
+        found = work_on_dask(on_workers, plan, self.n_candidates, self._seed())
+        return self._study(table, on_workers.sample, found, pairs, y)
 
     def fit_link(self, left: Any, right: Any, pairs: Pairs | None = None) -> Self:
         """Learn which records of two tables are the same.
@@ -567,16 +566,14 @@ class RecordMatcher(WholeState, BaseEstimator):
         n = len(columns[0]) if columns else 0
         if n < 2:
             raise InputError(f"the table has {counted(n, 'row')}: two are needed at least.")
-        self._keep_plan(columns, comparisons_of(columns))
-        found = make_work(self.comparisons_, columns, self.n_candidates, side, self._seed())
-        return self._study(table, found, pairs, y)
+        plan = comparisons_of(columns)
+        found = make_work(plan, columns, self.n_candidates, side, self._seed())
+        return self._study(table, columns, found, pairs, y)
 
-    def _keep_plan(self, columns: list[Column], plan: Comparisons) -> None:
+    def _study(self, table: Any, columns: list[Column], found: Work, pairs: Any, y: Any) -> Self:
         self.kinds_ = {column.name: str(column.kind) for column in columns}
         self.orders_ = {column.name: column.order for column in columns if column.order}
-        self.comparisons_ = plan
-
-    def _study(self, table: Any, found: Work, pairs: Any, y: Any) -> Self:
+        self.comparisons_ = found.plan
         work, self.matching_ = study_table(found, self._seed())
         self._learn(work, _answers(pairs, y, work))
         self._table = table
