@@ -32,10 +32,10 @@ def test_comparisons_have_names_and_are_symmetric():
     assert np.isfinite([list(row.values()) for row in there]).all()
 
 
-def test_equal_different_and_missing_cells():
-    [alike, different, gap] = compared([(0, 3), (0, 1), (0, 4)])
+def test_equal_other_and_missing_cells():
+    [alike, other, gap] = compared([(0, 3), (0, 1), (0, 4)])
     assert alike["given: letters"] == alike["given: edits"] == alike["born: near"] == 1
-    assert alike["given: rarity"] > 0 == different["given: rarity"]
+    assert alike["given: rarity"] > 0 == other["given: rarity"]
     assert gap["family: letters"] == gap["born: near"] == -1
     assert (gap["family: missing"], alike["family: missing"]) == (1, 0)
 
