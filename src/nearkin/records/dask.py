@@ -209,20 +209,7 @@ class PackedTable:
 
 
 def pack_columns(columns: Sequence[Column]) -> PackedTable:
-    """Columns as bytes and numbers; there are no vectors among them.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from nearkin.records.dask import pack_columns, unpack_columns
-    >>> from nearkin.tables.reading import Column
-    >>> names = pack_columns(
-    ...     [Column("name", "name", np.array(["anna", None, "zoë"], dtype=object))]
-    ... )
-    >>> [column] = unpack_columns([names.take(np.array([2, 1]))])
-    >>> column.values.tolist()
-    ['zoë', None]
-    """
+    """Columns as bytes and numbers; there are no vectors among them."""
     return PackedTable([_packed(column) for column in columns], len(columns[0]) if columns else 0)
 
 
