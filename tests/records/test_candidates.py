@@ -10,6 +10,7 @@ from nearkin.records.blocking import (
     estimate_missed,
     first_of_equal,
     pairs_within_groups,
+    record_keys,
 )
 from nearkin.tables.reading import Column
 from tests.cases import each
@@ -19,7 +20,7 @@ from tests.records.conftest import words
 def test_every_pair_of_a_person_is_found(people):
     columns, person = people
     found = candidates_of(columns)
-    first = first_of_equal(columns)
+    first = first_of_equal(record_keys(columns))
     i, j = np.triu_indices(len(person), 1)
     same = person[i] == person[j]
     same &= first[i] != first[j]
@@ -38,8 +39,8 @@ def test_another_order_of_rows_gives_the_same_pairs(people):
     columns, person = people
     order = np.random.RandomState(1).permutation(len(person))
     turned = [Column(c.name, c.kind, c.values[order]) for c in columns]
-    kept = first_of_equal(columns) == np.arange(len(person))
-    kept &= ~np.isin(np.arange(len(person)), first_of_equal(columns)[~kept])
+    kept = first_of_equal(record_keys(columns)) == np.arange(len(person))
+    kept &= ~np.isin(np.arange(len(person)), first_of_equal(record_keys(columns))[~kept])
     found = [candidates_of(columns).pairs, order[candidates_of(turned).pairs]]
     # Of equal records another one stands for them.
     keys = [set(keys_of(pairs[kept[pairs].all(axis=1)]).tolist()) for pairs in found]

@@ -56,7 +56,7 @@ def describe_model(model: Path = o.MODEL, as_json: bool = o.JSON) -> None:
         raise UserError(f"{model}: there is no such file.")
     models.refuse_table(model, str(model))
     if matchers.is_matcher(model):
-        matcher = matchers.load_matcher(model)
+        matcher = matchers.RecordMatcher.load(model)
         plain = _summarise_matcher(matcher)
         told = _describe_matcher(matcher, str(model))
     else:

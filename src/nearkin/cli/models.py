@@ -70,7 +70,7 @@ def open_matcher(path: Path) -> RecordMatcher | None:
     """Read a matcher of records from a file; None if the file is something else."""
     if str(path) == "none" or not path.is_file() or is_stream(path) or not _is_matcher(path):
         return None
-    matcher: RecordMatcher = matchers.load_matcher(path)
+    matcher: RecordMatcher = matchers.RecordMatcher.load(path)
     return matcher
 
 

@@ -22,13 +22,13 @@ from numpy.typing import NDArray
 from nearkin._types import Doubles, Ints, Mask
 from nearkin.errors import InputError, InputTypeError, explain_missing_package, few
 from nearkin.records.blocking import (
-    Bytes,
-    TextCells,
-    each_once_in_order,
+    TokenLists,
+    find_trigrams,
+    find_words,
+    list_tokens,
     read_text_cells,
     texts_of,
 )
-from nearkin.rows.parallel import compiled, run_in_blocks
 from nearkin.storage.arrays import StorageError
 from nearkin.storage.schema import a as an
 from nearkin.storage.schema import list_of, many, positive, positive_floats, stored, text, whole
@@ -48,19 +48,13 @@ from nearkin.tables.reading import (
 )
 
 Table32 = NDArray[np.float32]
-Tokens16 = NDArray[np.uint16]
 
 MISSING = -1.0
 _BUCKETS = 1 << 16
 # Texts that are longer on average, or have spaces as often as this, are compared by words too.
 _LONG, _SPACED = 12.0, 0.3
-# Letters of a text that are compared one by one, and bytes of it that are cut into words and
-# trigrams, at most: the rest of longer ones is not looked at.
-_MOST_LETTERS, _MOST_BYTES = 100, 2000
-_BLOCK = 1 << 14
-_NO_TOKENS = np.full(_BUCKETS, 0.5)
-# Similarities of texts, as rapidfuzz names them.
-_LETTERS, _EDITS = "JaroWinkler", "OSA"
+# Letters of a text that are compared one by one: the rest of longer ones is not looked at.
+_MOST_LETTERS = 100
 # Records whose texts tell how long these are.
 _SAMPLE = 20_000
 
@@ -77,24 +71,16 @@ _SAMPLE = 20_000
 class ColumnComparison:
     """How a column is compared.
 
-    Attributes
-    ----------
-    name, kind : str
-    parts : tuple of str
-        What is computed: of ``"letters"`` (Jaro-Winkler), ``"edits"``, ``"words"`` and ``"grams"``
-        (cosines by rarity), ``"near"``, ``"rarity"`` and ``"missing"``.
-    scale : float
-        Difference of numbers and of dates, or distance of vectors, at which nearness falls to 1/e.
-    counts : ndarray of shape (65536,)
-        How often values were seen, by their hashes.
-    tokens : ndarray of shape (65536,)
-        In how many records words and trigrams were seen, by their hashes.
+    Its parts are what is computed: of ``"letters"`` (Jaro-Winkler), ``"edits"``, ``"words"`` and
+    ``"grams"`` (cosines by rarity), ``"near"``, ``"rarity"`` and ``"missing"``.
     """
 
     name: str
     kind: str
     parts: tuple[str, ...]
+    # Difference of numbers and of dates, or distance of vectors, at which nearness falls to 1/e.
     scale: float
+    # How often values, and words and trigrams, were seen, by their hashes: 65536 each.
     counts: Doubles
     tokens: Doubles
 
@@ -107,14 +93,7 @@ class ColumnComparison:
 @stored(columns=list_of(an("ColumnComparison")), n_records=whole)
 @dataclass(frozen=True)
 class Comparisons:
-    """What is computed of two records.
-
-    Attributes
-    ----------
-    columns : list of ColumnComparison
-    n_records : int
-        That counts are of.
-    """
+    """What is computed of two records, and of how many records counts are."""
 
     columns: list[ColumnComparison]
     n_records: int
@@ -135,46 +114,13 @@ class Comparisons:
 
 
 @dataclass(frozen=True)
-class TokenLists:
-    """Words or trigrams of each cell of a column, by their hashes, in order and each once.
-
-    Attributes
-    ----------
-    values : uint16 ndarray
-        One cell after the other.
-    ends : int64 ndarray of shape (n,)
-    weights : float32 ndarray of shape (65536,)
-        Rarity of each token, from 0 to 1.
-    lengths : float32 ndarray of shape (n,)
-        Euclidean length of the weights of each cell.
-    """
-
-    values: Tokens16
-    ends: Ints
-    weights: Table32
-    lengths: Table32
-
-
-@dataclass(frozen=True)
 class Prepared:
-    """A column of a table, ready to be compared.
-
-    Attributes
-    ----------
-    texts : ndarray of shape (n,)
-        Of str.
-    codes : int ndarray of shape (n,)
-        Equal for equal values, 0 for missing ones.
-    rarity : ndarray of shape (n,)
-    values : ndarray of shape (n,) or (n, w)
-        Numbers, days, or vectors.
-    words, grams : TokenLists or None
-    """
+    """A column of a table, ready to be compared."""
 
     texts: NDArray[np.object_]
-    codes: NDArray[np.int32]
+    codes: NDArray[np.int32]  # equal for equal values, 0 for missing ones
     rarity: NDArray[np.float32]
-    values: Doubles
+    values: Doubles  # numbers, days, or vectors: (n,) or (n, w)
     words: TokenLists | None = None
     grams: TokenLists | None = None
 
@@ -185,140 +131,25 @@ def comparisons_of(columns: Sequence[Column]) -> Comparisons:
     Columns without two values are left out, unless all are such.
     """
     there = [column for column in columns if column.kind != "ignored"]
-    kept = _all_planned(there, 2) or _all_planned(there, 1)
-    if not kept:
-        raise InputError(
-            "no column can be compared: records need at least one column of words, numbers or "
-            "dates."
-        )
-    return Comparisons(kept, len(there[0]))
+    for least in (2, 1):
+        planned = (_planned(column, least) for column in there)
+        if kept := [plan for plan in planned if plan is not None]:
+            return Comparisons(kept, len(there[0]))
+    raise InputError(
+        "no column can be compared: records need at least one column of words, numbers or dates."
+    )
 
 
-def _all_planned(columns: Sequence[Column], least: int) -> list[ColumnComparison]:
-    """How columns with so many values at least are compared."""
-    found = (_planned(column, least) for column in columns)
-    return [plan for plan in found if plan is not None]
-
-
-def value_counts(columns: Sequence[Column]) -> Doubles:
-    """How often values and tokens of columns are met, by their hashes: shape (c, 2, 65536)."""
-    counts = np.zeros((len(columns), 2, _BUCKETS))
-    for number, column in enumerate(columns):
-        if column.kind != "vector":
-            _count_values(texts_of(column), counts[number, 0])
-            if column.kind in WORDS:
-                counts[number, 1] = _count_tokens(column)
+def count_values(column: Column) -> Doubles:
+    """How often values are met, and in how many cells tokens, by their hashes: (2, 65536)."""
+    counts = np.zeros((2, _BUCKETS))
+    often = Counter(value for value in texts_of(column) if value)
+    np.add.at(counts[0], _buckets(list(often)), list(often.values()))
+    if column.kind in WORDS:
+        cells = read_text_cells(column)
+        for find in (find_words, find_trigrams):
+            counts[1] += np.bincount(list_tokens(cells, find)[0], minlength=_BUCKETS)
     return counts
-
-
-def _count_tokens(column: Column) -> Doubles:
-    """In how many cells each word and each trigram is met."""
-    cells = read_text_cells(column, 0)
-    counts = np.zeros(_BUCKETS)
-    for find in (_find_words, _find_grams):
-        counts += np.bincount(_list_tokens(cells, find)[0], minlength=_BUCKETS)
-    return counts
-
-
-def _list_tokens(cells: TextCells, find: Callable[..., None]) -> tuple[Tokens16, Ints]:
-    """Tokens of each cell in order, each once, one cell after the other; and where these end."""
-    sizes = np.minimum(np.diff(cells.ends, prepend=-1) - 1, _MOST_BYTES)
-    values, counts = np.empty(int(sizes.sum()), dtype=np.uint16), np.empty(len(sizes), np.int64)
-    find(cells.buffer, cells.ends, values, counts)
-    ends = np.cumsum(counts)
-    return values[: int(ends[-1]) if len(ends) else 0].copy(), ends
-
-
-def _weigh_tokens(
-    plan: ColumnComparison, cells: TextCells, n_records: int, find: Callable[..., None]
-) -> TokenLists:
-    values, ends = _list_tokens(cells, find)
-    n = max(n_records, 2)
-    # What all records have says next to nothing, but texts of nothing else are alike all the same.
-    weights = (np.log(n / plan.tokens) / np.log(n)).clip(0.02, 1).astype(np.float32)
-    squares = np.cumsum(np.append(0.0, weights[values].astype(np.float64) ** 2))
-    lengths = np.sqrt(squares[ends] - squares[np.append(0, ends[:-1])])
-    return TokenLists(values, ends, weights, lengths.astype(np.float32))
-
-
-@compiled()
-def _find_words(buffer: Bytes, ends: Ints, out: Tokens16, counts: Ints) -> None:
-    start, filled = 0, 0
-    for cell in range(len(ends)):
-        first, mixed, inside = filled, np.uint64(0), False
-        for place in range(start, min(ends[cell], start + _MOST_BYTES) + 1):
-            byte = buffer[place] if place < ends[cell] else np.uint8(32)
-            if (48 <= byte < 58) or (65 <= byte < 91) or (97 <= byte < 123) or byte > 127:
-                mixed = (mixed ^ np.uint64(byte + 1)) * np.uint64(0x9E3779B97F4A7C15)
-                mixed ^= mixed >> np.uint64(29)
-                inside = True
-            elif inside:
-                out[filled] = mixed >> np.uint64(48)
-                filled += 1
-                mixed, inside = np.uint64(0), False
-        filled = first + each_once_in_order(out[first:filled])
-        counts[cell] = filled - first
-        start = ends[cell] + 1
-
-
-@compiled()
-def _find_grams(buffer: Bytes, ends: Ints, out: Tokens16, counts: Ints) -> None:
-    start, filled = 0, 0
-    for cell in range(len(ends)):
-        first, before, end = filled, np.uint64(1), min(ends[cell], start + _MOST_BYTES)
-        for place in range(start, end):
-            after = np.uint64(buffer[place + 1]) if place + 1 < end else np.uint64(2)
-            mixed = before | (np.uint64(buffer[place]) << np.uint64(8)) | (after << np.uint64(16))
-            mixed = (mixed + np.uint64(3)) * np.uint64(0xBF58476D1CE4E5B9)
-            out[filled] = (mixed ^ (mixed >> np.uint64(31))) >> np.uint64(40)
-            filled += 1
-            before = np.uint64(buffer[place])
-        filled = first + each_once_in_order(out[first:filled])
-        counts[cell] = filled - first
-        start = ends[cell] + 1
-
-
-@compiled()
-def _share_tokens(
-    values: Tokens16, ends: Ints, weights: Table32, lengths: Table32, i: Ints, j: Ints,
-    cosine: Table32, rarest: Table32,
-) -> None:  # fmt: skip
-    """Cosine of the weights of two cells' tokens, and the largest weight of one that both have."""
-    for k in range(len(i)):
-        a, b = (ends[i[k] - 1] if i[k] else 0), (ends[j[k] - 1] if j[k] else 0)
-        a_end, b_end = ends[i[k]], ends[j[k]]
-        total, most = 0.0, np.float32(0)
-        while a < a_end and b < b_end:
-            left, right = values[a], values[b]
-            if left == right:
-                weight = weights[left]
-                total += weight * weight
-                most = max(most, weight)
-            a += left <= right
-            b += right <= left
-        rarest[k] = most
-        product = np.float64(lengths[i[k]]) * np.float64(lengths[j[k]])
-        cosine[k] = min(total / product, 1.0) if product > 0 else 0.0
-
-
-def _compare_tokens(lists: TokenLists, i: Ints, j: Ints) -> tuple[Table32, Table32]:
-    cosine, rarest = np.empty(len(i), dtype=np.float32), np.empty(len(i), dtype=np.float32)
-
-    def fill(part: slice) -> None:
-        _share_tokens(
-            lists.values, lists.ends, lists.weights, lists.lengths, i[part], j[part], cosine[part],
-            rarest[part],
-        )  # fmt: skip
-
-    run_in_blocks(fill, len(i), _BLOCK)
-    return cosine, rarest
-
-
-def _count_values(texts: Sequence[str], counts: Doubles) -> Counter[str]:
-    """Add to counts how often texts are met that are there."""
-    often = Counter(value for value in texts if value)
-    np.add.at(counts, _buckets(list(often)), list(often.values()))
-    return often
 
 
 def prepare_columns(plan: Comparisons, columns: Sequence[Column]) -> list[Prepared]:
@@ -357,38 +188,34 @@ def n_similarities(column: ColumnComparison) -> int:
 
 
 def _planned(column: Column, least: int) -> ColumnComparison | None:
-    if column.kind == "vector":
-        return _planned_vectors(column)
-    texts = texts_of(column)
-    counts = np.full(_BUCKETS, 0.5)
-    if len(_count_values(texts, counts)) < least:
+    """How a column is compared; None if it has not as many different values."""
+    name, kind, nothing = column.name, column.kind, np.full(_BUCKETS, 0.5)
+    if kind == "vector":
+        # The scale is a third of the distance of records at random.
+        known = column.values[np.isfinite(column.values).all(axis=1)]
+        i, j = np.random.RandomState(0).randint(max(len(known), 1), size=(2, 1000))
+        apart = np.linalg.norm(known[i] - known[j], axis=1) if len(known) else np.zeros(1)
+        if not apart.any():
+            return None
+        parts: tuple[str, ...] = ("near", "rarity", "missing")
+        scale = float(np.median(apart[apart > 0])) / 3
+        return ColumnComparison(name, kind, parts, scale, nothing, nothing)
+    there = [value for value in texts_of(column) if value]
+    if len(set(there)) < least:
         return None
-    if column.kind in WORDS:
-        there = [value for value in texts if value]
+    counts, tokens = 0.5 + count_values(column)
+    if kind in WORDS:
         some = there[:: max(len(there) // _SAMPLE, 1)]
         long = np.mean([len(value) for value in some]) > _LONG
         spaced = np.mean([" " in value for value in some]) > _SPACED
         parts = ("letters", "edits", "grams", *(("words",) if long or spaced else ()))
-        tokens = 0.5 + _count_tokens(column)
-        parts = (*parts, "rarity", "missing")
-        return ColumnComparison(column.name, column.kind, parts, 1.0, counts, tokens)
+        return ColumnComparison(name, kind, (*parts, "rarity", "missing"), 1.0, counts, tokens)
     numbers = column.values[np.isfinite(column.values)]
     low, high = np.quantile(numbers, [0.05, 0.95])
     scale = float(high - low) / 20 or float(np.ptp(numbers)) / 20 or 1.0
-    parts = ("near", "edits", "rarity", "missing")
-    return ColumnComparison(column.name, column.kind, parts, scale, counts, _NO_TOKENS)
-
-
-def _planned_vectors(column: Column) -> ColumnComparison | None:
-    """By the distance, whose scale is a third of that of records at random."""
-    there = column.values[np.isfinite(column.values).all(axis=1)]
-    i, j = np.random.RandomState(0).randint(max(len(there), 1), size=(2, 1000))
-    apart = np.linalg.norm(there[i] - there[j], axis=1) if len(there) else np.zeros(1)
-    if not apart.any():
-        return None
-    scale = float(np.median(apart[apart > 0])) / 3
-    parts = ("near", "rarity", "missing")
-    return ColumnComparison(column.name, column.kind, parts, scale, _NO_TOKENS, _NO_TOKENS)
+    return ColumnComparison(
+        name, kind, ("near", "edits", "rarity", "missing"), scale, counts, tokens
+    )
 
 
 def _prepare(plan: ColumnComparison, column: Column, n_records: int) -> Prepared:
@@ -406,10 +233,14 @@ def _prepare(plan: ColumnComparison, column: Column, n_records: int) -> Prepared
     rarity = np.log(max(n_records, 2) / often) / np.log(max(n_records, 2))
     rarity = rarity.clip(0, 1).astype(np.float32)[codes]
     if column.kind not in WORDS:
-        numbers_ = np.asarray(column.values, dtype=np.float64)
-        return Prepared(np.array(texts, dtype=object), codes, rarity, numbers_)
-    cells = read_text_cells(column, 0)
-    words, grams = (_weigh_tokens(plan, cells, n_records, of) for of in (_find_words, _find_grams))
+        return Prepared(np.array(texts, dtype=object), codes, rarity, np.asarray(column.values))
+    cells = read_text_cells(column)
+    # What all records have says next to nothing, but texts of nothing else are alike all the same.
+    n = max(n_records, 2)
+    weights = (np.log(n / plan.tokens) / np.log(n)).clip(0.02, 1).astype(np.float32)
+    words, grams = (
+        TokenLists(*list_tokens(cells, find), weights) for find in (find_words, find_trigrams)
+    )
     short = np.array([text[:_MOST_LETTERS] for text in texts], dtype=object)
     return Prepared(short, codes, rarity, np.zeros(0), words, grams)
 
@@ -424,27 +255,20 @@ def _compare_texts(
 ) -> Table32:
     """A similarity of texts by rapidfuzz, 1 for equal ones and −1 for missing ones."""
     del column
-    out = np.full(len(i), MISSING, dtype=np.float32)
-    out[equal] = 1
-    open_ = there & ~equal
-    out[open_] = _similarity(scorer, values.texts[i[open_]], values.texts[j[open_]])
-    return out
-
-
-def _similarity(scorer: str, left: NDArray[np.object_], right: NDArray[np.object_]) -> Table32:
-    """Similarities of texts, each with the one in the same place, on all cores."""
     with explain_missing_package("comparing records needs rapidfuzz", "records"):
         import rapidfuzz
-    if not len(left):
-        return np.zeros(0, dtype=np.float32)
-    found = rapidfuzz.process.cpdist(
-        left.tolist(),
-        right.tolist(),
-        scorer=getattr(rapidfuzz.distance, scorer).normalized_similarity,
-        dtype=np.float32,
-        workers=min(cpu_count(), 1 + len(left) // 10_000),
-    )
-    return np.asarray(found)
+    out = np.full(len(i), MISSING, dtype=np.float32)
+    out[equal] = 1
+    rest = np.flatnonzero(there & ~equal)
+    if len(rest):
+        out[rest] = rapidfuzz.process.cpdist(
+            values.texts[i[rest]].tolist(),
+            values.texts[j[rest]].tolist(),
+            scorer=getattr(rapidfuzz.distance, scorer).normalized_similarity,
+            dtype=np.float32,
+            workers=min(cpu_count(), 1 + len(rest) // 10_000),
+        )
+    return out
 
 
 def _compare_lists(
@@ -452,7 +276,8 @@ def _compare_lists(
 ) -> Table32:
     """Cosine of the words or trigrams of two cells, 1 for equal ones and −1 for missing ones."""
     del column
-    found = _compare_tokens(getattr(values, which), i, j)[0]
+    lists: TokenLists = getattr(values, which)
+    found = lists.compare(np.column_stack([i, j]))[0]
     found[equal] = 1
     found[~there] = MISSING
     return found
@@ -473,7 +298,7 @@ def _rarity(
 ) -> Table32:
     if "words" not in column.parts or values.words is None:
         return np.where(equal, values.rarity[i], np.float32(0))
-    rarest = _compare_tokens(values.words, i, j)[1]
+    rarest = values.words.compare(np.column_stack([i, j]))[1]
     return np.where(there, np.where(equal, np.maximum(values.rarity[i], rarest), rarest), 0)
 
 
@@ -485,8 +310,8 @@ def _missing(
 
 
 _PARTS: dict[str, Callable[..., Any]] = {
-    "letters": partial(_compare_texts, _LETTERS),
-    "edits": partial(_compare_texts, _EDITS),
+    "letters": partial(_compare_texts, "JaroWinkler"),
+    "edits": partial(_compare_texts, "OSA"),
     "words": partial(_compare_lists, "words"),
     "grams": partial(_compare_lists, "grams"),
     "near": _near,
@@ -541,10 +366,7 @@ def columns_known(
 
 
 def columns_of_both(
-    left: Any,
-    right: Any,
-    kinds: Mapping[str, str] | None = None,
-    dates: Order | None = None,
+    left: Any, right: Any, kinds: Mapping[str, str] | None = None, dates: Order | None = None
 ) -> tuple[list[Column], list[Column]]:
     """The columns that two tables have in common, in the order of the first.
 
@@ -608,23 +430,17 @@ def _joined(left: Column, right: Column) -> Column:
             "other: say in kinds= what it is."
         )
     parts = [left.values, right.values]
-    if left.kind == "vector" and parts[0].shape[1] != parts[1].shape[1]:
-        width = max(part.shape[1] for part in parts)
-        parts = [_wide(part, width, left.name) for part in parts]
+    widths = [values.shape[1:] for values in parts]
+    for k, other in enumerate(widths[::-1]):
+        if widths[k] < other:  # missing vectors are as wide as the others
+            if np.isfinite(parts[k]).any():
+                raise InputError(
+                    f"column {left.name!r} holds vectors of {other[0]} numbers in the one table "
+                    f"and of {widths[k][0]} in the other."
+                )
+            parts[k] = np.full((len(parts[k]), *other), np.nan)
     order = left.order if left.order == right.order else None
     return Column(left.name, left.kind, np.concatenate(parts), order)
-
-
-def _wide(vectors: Any, width: int, name: str) -> Any:
-    """Missing vectors, as wide as others are."""
-    if vectors.shape[1] == width:
-        return vectors
-    if np.isfinite(vectors).any():
-        raise InputError(
-            f"column {name!r} holds vectors of {width} numbers in the one table and of "
-            f"{vectors.shape[1]} in the other."
-        )
-    return np.full((len(vectors), width), np.nan)
 
 
 def _beneath(left: RawColumn, right: RawColumn) -> RawColumn:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import dask
 import numpy as np
@@ -20,29 +20,25 @@ from nearkin.records.blocking import (
     Best,
     Bytes,
     Candidates,
-    Grams,
     Halves,
     Keys,
     Sides,
+    TokenLists,
     ValueKeys,
-    Words,
-    each_once,
+    count_orders,
+    find_meetings,
     find_value_keys,
+    first_of_equal,
     gram_counts,
     gram_weights,
     joined_runs,
-    keep_among_best,
-    lengths_of,
-    meet_again,
     nobody_yet,
     order_keys,
-    orders_for,
-    overlaps,
     pairs_of_rare_values,
+    record_keys,
+    remember,
     searched_cells,
-    shared_weight,
     unite_candidates,
-    value_keys,
     weighed_grams,
     with_copies,
 )
@@ -51,13 +47,13 @@ from nearkin.records.comparisons import (
     Table32,
     compare_pairs,
     comparisons_of,
+    count_values,
     prepare_columns,
-    value_counts,
 )
 from nearkin.records.model import Matching, Work, list_copies
 from nearkin.rows.backends import evenly_spaced
 from nearkin.rows.dask_rows import check_processes, explain_failures, find_client
-from nearkin.rows.parallel import compiled, one_core, split_range
+from nearkin.rows.parallel import one_core, split_range
 from nearkin.tables.reading import (
     WORDS,
     Column,
@@ -79,20 +75,11 @@ _BLOCKS_AT_A_TIME = 16
 
 @dataclass(frozen=True)
 class DaskParts:
-    """A value for each part of some records, kept by the workers, which spill what is too much.
+    """A value for each part of some records, kept by the workers, which spill what is too much."""
 
-    Attributes
-    ----------
-    values : list of delayed
-    starts : int64 ndarray
-        Numbers of the first records of all parts, and of all records.
-    client : distributed.Client or None
-        None for dask's own threads.
-    """
-
-    values: list[Any]
-    starts: Ints
-    client: Any
+    values: list[Any]  # delayed
+    starts: Ints  # numbers of the first records of all parts, and of all records
+    client: Any  # of distributed; None for dask's own threads
 
     def map(
         self, function: Callable[..., Any], *shared: Any, each: Sequence[Any] = ()
@@ -181,6 +168,7 @@ def _on_one_core(
 
 
 def _taken(value: Any, records: Ints) -> Any:
+    """Some records of a part, which may be a data frame of pandas."""
     return value.take(records)
 
 
@@ -199,24 +187,13 @@ _CODING = ("utf-8", "surrogatepass")
 
 @dataclass(frozen=True)
 class PackedColumn:
-    """A column of words, numbers or dates.
-
-    Attributes
-    ----------
-    name, kind : str
-    buffer : uint8 ndarray
-        All texts, one after the other.
-    ends : int64 ndarray of shape (n,)
-        Where the text of each record ends in it; that of a missing cell is empty.
-    values : ndarray of shape (n,)
-        Numbers, or days. What a column does not have of the three is empty.
-    """
+    """A column of words, numbers or dates; what it does not have is empty."""
 
     name: str
     kind: Kind
-    buffer: Bytes
-    ends: Ints
-    values: Doubles
+    buffer: Bytes  # all texts, one after the other
+    ends: Ints  # where the text of each record ends in it; that of a missing cell is empty
+    values: Doubles  # numbers, or days
 
 
 @dataclass(frozen=True)
@@ -232,20 +209,7 @@ class PackedTable:
 
 
 def pack_columns(columns: Sequence[Column]) -> PackedTable:
-    """Columns as bytes and numbers; there are no vectors among them.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from nearkin.records.dask import pack_columns, unpack_columns
-    >>> from nearkin.tables.reading import Column
-    >>> names = pack_columns(
-    ...     [Column("name", "name", np.array(["anna", None, "zoë"], dtype=object))]
-    ... )
-    >>> [column] = unpack_columns([names.take(np.array([2, 1]))])
-    >>> column.values.tolist()
-    ['zoë', None]
-    """
+    """Columns as bytes and numbers; there are no vectors among them."""
     return PackedTable([_packed(column) for column in columns], len(columns[0]) if columns else 0)
 
 
@@ -297,34 +261,11 @@ _SAMPLE = 20_000
 _USUAL: dict[Kind, Reading] = {"date": "day first", "number": "decimal point"}
 
 
-def _with_counts(plan: Comparisons, counts: Doubles, n_records: int) -> Comparisons:
-    """The same comparisons, with values counted in another table, by :func:`value_counts`."""
-    columns = [
-        replace(c, counts=0.5 + values, tokens=0.5 + tokens)
-        for c, (values, tokens) in zip(plan.columns, counts, strict=True)
-    ]
-    return Comparisons(columns, n_records)
-
-
 @dataclass(frozen=True)
 class DaskTable:
-    """Records on the workers.
-
-    Attributes
-    ----------
-    parts : Parts
-        Of :class:`PackedTable` records, a part for each partition.
-    kinds : dict of str to str
-        What columns hold.
-    orders : dict of str to str
-        Of day, month and year, of dates where it makes a difference.
-    sample : list of Column
-        Of up to 20,000 records from all over the table.
-    """
+    """Records on the workers, packed, and up to 20,000 records from all over the table."""
 
     parts: DaskParts
-    kinds: dict[str, Kind]
-    orders: dict[str, Reading]
     sample: list[Column]
 
     def __len__(self) -> int:
@@ -334,27 +275,24 @@ class DaskTable:
         """How columns are compared: by a sample, with the values of all records counted."""
         plan = comparisons_of(self.sample)
         names = [column.name for column in plan.columns]
-        counts = self.parts.map(_counts, names).computed()
-        return _with_counts(plan, np.sum(counts, axis=0), len(self))
+        counts = 0.5 + np.sum(self.parts.map(_counts, names).computed(), axis=0)
+        columns = [
+            replace(one, counts=values, tokens=tokens)
+            for one, (values, tokens) in zip(plan.columns, counts, strict=True)
+        ]
+        return Comparisons(columns, len(self))
 
 
 def dask_table(
     frame: Any,
-    kinds: Mapping[str, str] | None = None,
-    dates: Order | Mapping[str, Reading] | None = None,
+    kinds: Mapping[str, str] | None,
+    dates: Order | Mapping[str, Reading] | None,
 ) -> DaskTable:
     """Read a data frame of dask, partition by partition on the workers.
 
-    Parameters
-    ----------
-    frame : dask data frame
-    kinds : mapping, optional
-        What columns hold, where it is known; others are recognised by up to 20,000 records.
-    dates : str or mapping, optional
-        As of :func:`nearkin.tables.reading.read_columns`.
+    What columns hold is recognised by the sample, where ``kinds`` do not say it; ``dates`` are as
+    of :func:`nearkin.tables.reading.read_columns`.
 
-    Notes
-    -----
     Memory: a partition at a time in every thread of a worker, and what the workers keep: the bytes
     of the texts and 8 for each cell.
     """
@@ -370,14 +308,7 @@ def dask_table(
         raise InputError("the table has no rows.")
     raw = DaskParts(list(partitions), starts, client)
     wanted = evenly_spaced(int(starts[-1]), _SAMPLE)
-    ends = np.searchsorted(wanted, starts)
-    some = compute_tasks(
-        [
-            make_task(_rows, raw.values[i], wanted[ends[i] : ends[i + 1]] - starts[i])
-            for i in np.flatnonzero(np.diff(ends)).tolist()
-        ],
-        client,
-    )
+    some = compute_tasks(raw.taken(wanted), client)
     sample = read_columns(pandas.concat(some), kinds, dates)
     found = {column.name: column.kind for column in sample}
     vectors = [name for name, kind in found.items() if kind == "vector"]
@@ -387,15 +318,10 @@ def dask_table(
         )
     orders = {column.name: column.order for column in sample if column.order}
     read = [make_task(_read, partition, found, orders) for partition in partitions]
-    return DaskTable(DaskParts(persist_tasks(read, client), starts, client), found, orders, sample)
+    return DaskTable(DaskParts(persist_tasks(read, client), starts, client), sample)
 
 
 # What the workers run.
-
-
-def _rows(frame: Any, rows: Ints) -> Any:
-    """Some rows of a partition."""
-    return frame.iloc[rows]
 
 
 def _read(frame: Any, kinds: dict[str, Kind], orders: dict[str, Reading]) -> PackedTable:
@@ -413,8 +339,7 @@ def _read(frame: Any, kinds: dict[str, Kind], orders: dict[str, Reading]) -> Pac
 
 
 def _counts(part: PackedTable, names: list[str]) -> Doubles:
-    by_name = {column.name: column for column in unpack_columns([part])}
-    return value_counts([by_name[name] for name in names])
+    return np.array([count_values(column) for column in _columns(part, names)])
 
 
 # Pairs of records on dask's workers that may be the same thing: the same as in memory.
@@ -424,44 +349,13 @@ def _counts(part: PackedTable, names: list[str]) -> Doubles:
 _RECORDS, _PAIRS = 2 * BLOCK, 1 << 17
 
 
-class Meetings(NamedTuple):
-    """Records that stood side by side in an order, and what they share."""
+def candidates_on_dask(parts: DaskParts, names: list[str], n_best: int, seed: int) -> Candidates:
+    """The pairs of packed records that may be the same thing, by columns of these names.
 
-    i: NDArray[np.int32]
-    j: NDArray[np.int32]
-    cosine: Halves
-
-
-class Ordered(NamedTuple):
-    """Records of a part that go to the same place, with the keys of an order."""
-
-    grams: Grams
-    keys: Keys
-
-
-def candidates_on_dask(
-    parts: DaskParts, names: Sequence[str], n_best: int, seed: int
-) -> Candidates:
-    """Find the pairs of records that may be the same thing.
-
-    Parameters
-    ----------
-    parts : Parts
-        Of :class:`PackedTable` records.
-    names : list of str
-        Of the columns that are compared.
-    n_best : int
-        Others that are kept of each record.
-    seed : int
-        Of the random orders.
-
-    Notes
-    -----
-    Memory: in this process 10 ``n_best`` + 8 (columns + 4) bytes for each record and 64 MB, and the
+    Memory: in this process 8 ``n_best`` + 8 (columns + 4) bytes for each record and 64 MB, and the
     candidates; on the workers together 4 bytes a gram, and the same again on the way.
     """
-    names = list(names)
-    first = _first_of_equal(np.concatenate(parts.map(_record_keys, names).computed()))
+    first = first_of_equal(np.concatenate(parts.map(_record_keys, names).computed()))
     alone = first == np.arange(len(first))
     counts = parts.map(_gram_counts, names, each=parts.cut(alone))
     seen = np.zeros(1 << 24, dtype=np.int32)
@@ -474,12 +368,12 @@ def candidates_on_dask(
     made = parts.map(_grams, names, slots, weights[slots], each=parts.cut(alone))
     starts = np.append(0, np.cumsum(alone))[parts.starts]
     grams = DaskParts(made.values, starts, parts.client)
-    met = each_once(_best(grams, n_best, seed))
+    best = _best(grams, n_best, seed)
     nowhere: Sides = np.zeros(int(starts[-1]), dtype=np.int32)
     by_column = [
         pairs_of_rare_values(keys, nowhere) for keys in _keys_by_column(parts, names, alone, starts)
     ]
-    return with_copies(unite_candidates(met, by_column, partial(_overlaps, grams)), first, None)
+    return with_copies(unite_candidates(best, by_column, partial(_overlaps, grams)), first, None)
 
 
 def _keys_by_column(
@@ -495,16 +389,10 @@ def _keys_by_column(
     ]
 
 
-def _first_of_equal(keys: Keys) -> Ints:
-    """For each record the first one with the same key."""
-    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
-    return np.asarray(first[which.ravel()], dtype=np.int64)
-
-
 def _best(grams: DaskParts, n_best: int, seed: int) -> Best:
     """The best others of each record, among those that it met."""
     n = int(grams.starts[-1])
-    n_orders, around = orders_for(n)
+    n_orders = count_orders(n)
     best = nobody_yet(n, n_best)
     next_keys = grams.map(order_keys, seed, 0)
     for number in range(n_orders):
@@ -518,14 +406,12 @@ def _best(grams: DaskParts, n_best: int, seed: int) -> Best:
             make_task(_pieces, part, key, at, n_places)
             for part, key, (at,) in zip(grams.values, keys.values, grams.cut(place), strict=True)
         ]
-        tasks = [
-            make_task(_meetings, [piece[k] for piece in pieces], around) for k in range(n_places)
-        ]
+        tasks = [make_task(_meetings, [piece[k] for piece in pieces], n) for k in range(n_places)]
         if number + 1 < n_orders:
             next_keys = grams.map(order_keys, seed, number + 1)
         for k, (i, j, cosine) in enumerate(compute_tasks(tasks, grams.client)):
             members = np.flatnonzero(place == k)
-            _remember(members[i], members[j], cosine, *best)
+            remember(members[i], members[j], cosine, *best)
     return best
 
 
@@ -549,18 +435,7 @@ def _alone(part: PackedTable, names: list[str], alone: Mask) -> list[Column]:
 
 
 def _record_keys(part: PackedTable, names: list[str]) -> Keys:
-    """A number for each record, of all its cells."""
-    found = np.zeros(part.n_records, dtype=np.uint64)
-    for column in _columns(part, names):
-        if column.values.dtype.kind == "f":
-            # No two zeros, and one way to be missing.
-            values = np.where(np.isnan(column.values), np.nan, column.values + 0.0)
-            keys = values.view(np.uint64)
-        else:
-            keys = value_keys(column, exact=True)
-        found = (found ^ keys) * np.uint64(0x9E3779B97F4A7C15)
-        found ^= found >> np.uint64(29)
-    return found
+    return record_keys(_columns(part, names))
 
 
 def _gram_counts(
@@ -571,7 +446,9 @@ def _gram_counts(
     return slots, seen[slots]
 
 
-def _grams(part: PackedTable, names: list[str], slots: Ints, weights: Bytes, alone: Mask) -> Grams:
+def _grams(
+    part: PackedTable, names: list[str], slots: Ints, weights: Bytes, alone: Mask
+) -> TokenLists:
     all_weights = np.zeros(1 << 24, dtype=np.uint8)
     all_weights[slots] = weights
     cells = searched_cells(_alone(part, names, alone))
@@ -582,102 +459,38 @@ def _view_keys(part: PackedTable, names: list[str], alone: Mask) -> list[ValueKe
     return find_value_keys(_alone(part, names, alone))
 
 
-def _pieces(grams: Grams, keys: Keys, place: NDArray[np.uint16], n_places: int) -> list[Ordered]:
-    """The records of a part, by the places they go to."""
+def _pieces(
+    grams: TokenLists, keys: Keys, place: NDArray[np.uint16], n_places: int
+) -> list[tuple[TokenLists, Keys]]:
+    """The records of a part with their keys, by the places they go to."""
     found = [np.flatnonzero(place == k) for k in range(n_places)]
-    return [Ordered(grams.take(records), keys[records]) for records in found]
+    return [(grams.take(records), keys[records]) for records in found]
 
 
-def _concatenate_grams(parts: Sequence[Grams]) -> Grams:
+def _concatenate_grams(parts: Sequence[TokenLists]) -> TokenLists:
     """The records of one part after those of another."""
-    before = np.cumsum([0, *(len(part.words) for part in parts)])
+    before = np.cumsum([0, *(len(part.values) for part in parts)])
     ends = [part.ends + start for part, start in zip(parts, before, strict=False)]
-    return Grams(np.concatenate([part.words for part in parts]), np.concatenate(ends))
+    return TokenLists(
+        np.concatenate([part.values for part in parts]), np.concatenate(ends), parts[0].weights
+    )
 
 
-def _find_meetings(
-    grams: Grams, keys: NDArray[np.uint64], around: int
-) -> tuple[NDArray[np.int32], NDArray[np.int32], Halves]:
-    """Neighbours in the order of some keys, and the cosine of what they share, if any.
-
-    Notes
-    -----
-    Memory: 12 ``around`` bytes a record.
-    """
-    order, lengths = np.argsort(keys, kind="stable"), lengths_of(grams)
-    room = around * len(order)
-    i, j = (np.empty(room, dtype=np.int32) for _ in range(2))
-    cosine = np.empty(room, dtype=np.float32)
-    filled = 0
-    for places in split_range(len(order), BLOCK):
-        filled = _list_meetings(
-            grams.words, grams.ends, lengths, keys, order[places], around, i, j, cosine, filled
-        )
-    return i[:filled].copy(), j[:filled].copy(), cosine[:filled].copy()
-
-
-@compiled()
-def _list_meetings(
-    words: Words,
-    ends: Ints,
-    lengths: Halves,
-    keys: NDArray[np.uint64],
-    order: Ints,
-    around: int,
-    first: NDArray[np.int32],
-    second: NDArray[np.int32],
-    cosine: Halves,
-    filled: int,
-) -> int:
-    """What :mod:`nearkin.records.blocking` compares at once, as a list; how long it is by then."""
-    for place in range(len(order)):
-        i = order[place]
-        if lengths[i] == 0:
-            continue
-        start = ends[i - 1] if i else 0
-        first_gram = keys[i] >> np.uint64(42)
-        for next_place in range(place + 1, min(place + around + 1, len(order))):
-            j = order[next_place]
-            if keys[j] >> np.uint64(42) != first_gram:
-                break
-            if lengths[j] == 0:
-                continue
-            j_start = ends[j - 1] if j else 0
-            shared = shared_weight(words, start, ends[i], j_start, ends[j])
-            if shared > 0:
-                first[filled], second[filled] = i, j
-                cosine[filled] = shared / (lengths[i] * lengths[j])
-                filled += 1
-    return filled
-
-
-@compiled()
-def _remember(
-    i: Ints,
-    j: Ints,
-    cosine: Halves,
-    others: NDArray[np.int32],
-    overlap: Halves,
-    met: NDArray[np.int16],
-) -> None:
-    """Keep the best others of each record among those that met, in the order of meetings."""
-    for k in range(len(i)):
-        if meet_again(others, met, i[k], j[k]) | meet_again(others, met, j[k], i[k]):
-            continue
-        keep_among_best(others, overlap, met, i[k], j[k], cosine[k])
-        keep_among_best(others, overlap, met, j[k], i[k], cosine[k])
-
-
-def _meetings(pieces: list[Ordered], around: int) -> Meetings:
-    """Neighbours in an order, block by block."""
-    grams = _concatenate_grams([piece.grams for piece in pieces])
-    keys = np.concatenate([piece.keys for piece in pieces])
+def _meetings(pieces: list[tuple[TokenLists, Keys]], n: int) -> list[NDArray[Any]]:
+    """Neighbours in an order of ``n`` records, block by block."""
+    parts, keys_of_parts = zip(*pieces, strict=True)
+    grams, keys = _concatenate_grams(parts), np.concatenate(keys_of_parts)
+    order, nowhere = np.argsort(keys, kind="stable"), np.zeros(len(keys), dtype=np.int32)
     with one_core():
-        return Meetings(*_find_meetings(grams, keys, around))
+        found = [
+            find_meetings(grams, keys, order[places], nowhere, n)
+            for places in split_range(len(order), BLOCK)
+        ]
+    return [np.concatenate(part) for part in zip(*found, strict=True)]
 
 
-def _overlaps_of(parts: list[Grams], pairs: Ints) -> Halves:
-    return overlaps(_concatenate_grams(parts), pairs)
+def _overlaps_of(parts: list[TokenLists], pairs: Ints) -> Halves:
+    return _concatenate_grams(parts).compare(pairs)[0]
 
 
 # A table of dask and its candidates, ready to be compared where its records are.
@@ -689,17 +502,9 @@ _PAIRS_OF_A_TASK = 1 << 16
 
 @dataclass(frozen=True)
 class DaskWork(Work):
-    """A table on the workers with its candidates.
+    """A table on the workers with its candidates."""
 
-    Attributes
-    ----------
-    parts : DaskParts
-        Of :class:`PackedTable` records.
-    equal : int ndarray of shape (c, 2)
-        Records that are equal to another, with the first such one before them.
-    """
-
-    parts: DaskParts = field(kw_only=True)
+    parts: DaskParts = field(kw_only=True)  # of packed records
     equal: Ints = field(kw_only=True)
 
     @property
@@ -713,9 +518,7 @@ class DaskWork(Work):
             return np.empty((0, len(self.plan.names)), dtype=np.float32)
         records, local = np.unique(pairs, return_inverse=True)
         found = compute_tasks(self.parts.taken(records), self.parts.client)
-        return compare_pairs(
-            self.plan, prepare_columns(self.plan, unpack_columns(found)), local.reshape(-1, 2)
-        )
+        return _compare(found, local.reshape(-1, 2), self.plan)
 
     def compared(self, chosen: Ints) -> Table32:
         """Comparisons of some candidates."""
@@ -735,15 +538,13 @@ def work_on_dask(table: DaskTable, plan: Comparisons, n_best: int, seed: int) ->
     """Find the candidates of a table of dask."""
     names = [column.name for column in plan.columns]
     found = candidates_on_dask(table.parts, names, n_best, seed)
-    copies = _copies_of(table.parts, names)
+    # As nearkin.records.model.find_copies finds them.
+    keys, filled = (
+        np.concatenate(table.parts.map(of, names).computed())
+        for of in (_record_keys, _count_filled)
+    )
+    copies = list_copies(keys, filled)
     return DaskWork(plan, [], found, [], None, parts=table.parts, equal=copies)
-
-
-def _copies_of(parts: DaskParts, names: list[str]) -> Ints:
-    """As :func:`nearkin.records.model.find_copies` finds them."""
-    found = parts.map(_record_keys, names).computed()
-    filled = np.concatenate(parts.map(_count_filled, names).computed())
-    return list_copies(np.concatenate(found), filled)
 
 
 def _count_filled(part: PackedTable, names: list[str]) -> Ints:
@@ -751,9 +552,11 @@ def _count_filled(part: PackedTable, names: list[str]) -> Ints:
     return np.asarray(np.sum([~find_missing(column) for column in columns], axis=0))
 
 
+def _compare(parts: list[PackedTable], pairs: Ints, plan: Comparisons) -> Table32:
+    return compare_pairs(plan, prepare_columns(plan, unpack_columns(parts)), pairs)
+
+
 def _scores(
     parts: list[PackedTable], pairs: Ints, plan: Comparisons, matching: Matching
 ) -> Doubles:
-    return matching.scores(
-        plan, compare_pairs(plan, prepare_columns(plan, unpack_columns(parts)), pairs)
-    )
+    return matching.scores(plan, _compare(parts, pairs, plan))

@@ -58,15 +58,7 @@ from nearkin.records.results import Duplicates, Links, canonical_rows
 from nearkin.storage import models
 from nearkin.storage.arrays import StorageError, read_arrays, read_kind, write_arrays
 from nearkin.storage.files import StrPath
-from nearkin.storage.schema import (
-    Packed,
-    dict_of,
-    one_word_of,
-    pack,
-    stored,
-    text,
-    unpack,
-)
+from nearkin.storage.schema import Packed, dict_of, one_word_of, pack, stored, text, unpack
 from nearkin.storage.schema import a as an
 from nearkin.tables.reading import ORDERS, READINGS, Column, Order, TableWarning
 
@@ -108,7 +100,7 @@ def load(path: StrPath) -> Any:
     ...     nearkin.load(f"{folder}/example.nearkin")
     RCA()
     """
-    return load_matcher(path) if is_matcher(path) else models.load(path)
+    return RecordMatcher.load(path) if is_matcher(path) else models.load(path)
 
 
 def is_matcher(path: StrPath) -> bool:
@@ -116,28 +108,7 @@ def is_matcher(path: StrPath) -> bool:
     return read_kind(path) == KIND
 
 
-def save_matcher(matcher: Any, path: StrPath) -> None:
-    """Write a fitted matcher; see :meth:`nearkin.RecordMatcher.save`."""
-    packed = pack(matcher)
-    content = {"nearkin": __version__, "model": packed.node}
-    write_arrays(path, KIND, VERSION, packed.arrays, content)
-
-
-def load_matcher(path: StrPath) -> Any:
-    """Fitted matcher from a file, checked to fit together."""
-    arrays, content = read_arrays(path, KIND, VERSION)
-    try:
-        matcher = unpack(Packed(content["model"], arrays))
-        columns, learned = matcher.comparisons_.columns, matcher.matching_
-        width = sum(count_features(len(column.parts)) for column in columns)
-        if len(learned.weights) != width or len(learned.agreement.same) != len(columns):
-            raise StorageError("its weights are not for its comparisons.")
-    except (KeyError, TypeError, AttributeError, StorageError) as error:
-        raise StorageError(f"{path} holds no whole matcher: {error}") from error
-    return matcher
-
-
-_NONE = np.empty((0, 2), dtype=np.int64)
+_NO_PAIRS = np.empty((0, 2), dtype=np.int64)
 _REVERSED = (
     "answers say the opposite of what records look like: was same taken for different? They are "
     "learned from as they are, and no figure is stated."
@@ -204,11 +175,74 @@ class RecordMatcher(WholeState, BaseEstimator):
     --------
     >>> import nearkin as nk
     >>> table, person = nk.datasets.make_records(300, random_state=0)
-    >>> matcher = nk.RecordMatcher(kinds={"born": "code"}, random_state=0).fit(
-    ...     table
-    ... )  # or a data frame
-    >>> found = matcher.duplicates()
-    >>> len(found.groups) > 30
+    >>> matcher = nk.RecordMatcher(kinds={"born": "code"}, random_state=0)
+    >>> matcher = matcher.fit(table)  # a dict of lists or a data frame
+    >>> len(matcher.duplicates().groups) > 30
+    True
+
+    It says which answers would help most, and learns from them.
+
+    >>> asked = matcher.suggest(20)
+    >>> same = person[asked[:, 0]] == person[asked[:, 1]]
+    >>> matcher = matcher.teach(nk.Pairs(asked[same], asked[~same]))
+    >>> matcher.chance_of_pairs(asked).round().astype(bool).tolist() == same.tolist()
+    True
+    >>> surer = matcher.duplicates(precision=0.99)
+    >>> len(surer.groups) <= len(matcher.duplicates().groups)
+    True
+
+    Pairs, what columns say of them, those that are worth a look, and what each record is near to:
+
+    >>> pairs, chance = matcher.candidates()
+    >>> i, j = pairs[chance.argmax()]
+    >>> bool(person[i] == person[j])
+    True
+    >>> log_odds, names = matcher.explain(pairs)
+    >>> names[:3]
+    ['any two', 'given_name', 'surname']
+    >>> pairs, chance = matcher.review(5)
+    >>> rows, chance = matcher.neighbors(n_neighbors=3)
+    >>> rows.shape
+    (300, 3)
+
+    One record for each thing:
+
+    >>> kept = matcher.canonical()
+    >>> len(kept["surname"]) == 1 + matcher.duplicates().labels.max()
+    np.True_
+
+    What was learned from one table tells of others, row by row or as a whole.
+
+    >>> others, _ = nk.datasets.make_records(3, random_state=1)
+    >>> matcher.same(others, others)
+    array([ True,  True,  True])
+    >>> bool((matcher.chance_same(others, others) > 0.9).all())
+    True
+    >>> compared, names = matcher.compare(others, others)
+    >>> compared.shape == (3, len(names))
+    True
+    >>> len(matcher.on(others).duplicates().labels)
+    3
+
+    Two tables are linked by a matcher of theirs, or by one of another table.
+
+    >>> left = {name: cells[:150] for name, cells in table.items()}
+    >>> right = {name: cells[150:] for name, cells in table.items()}
+    >>> links = (
+    ...     nk.RecordMatcher(kinds={"born": "code"}, random_state=0).fit_link(left, right).link()
+    ... )
+    >>> bool((person[links.pairs[:, 0]] == person[150 + links.pairs[:, 1]]).mean() > 0.8)
+    True
+    >>> len(matcher.on_link(left, right).link()) > 5
+    True
+
+    Files hold what was learned, and no table.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     matcher.save(f"{folder}/people.nearkin")
+    ...     known = nk.RecordMatcher.load(f"{folder}/people.nearkin")
+    >>> known.kinds_ == matcher.kinds_
     True
     """
 
@@ -250,10 +284,17 @@ class RecordMatcher(WholeState, BaseEstimator):
         self
         """
         self._validate_params()
-        if is_on_dask(table):
-            return self._fit_on_dask(table, pairs, y)
-        columns = columns_given(table, self.kinds, self.dates)
-        return self._fit(table, columns, None, pairs, y)
+        if not is_on_dask(table):
+            return self._fit(table, columns_given(table, self.kinds, self.dates), None, pairs, y)
+        from nearkin.records.dask import (
+            dask_table,  # dask need not be installed
+            work_on_dask,
+        )
+
+        on_workers = dask_table(table, self.kinds, self.dates)
+        plan = on_workers.comparisons()
+        found = work_on_dask(on_workers, plan, self.n_candidates, self._seed())
+        return self._study(table, on_workers.sample, found, pairs, y)
 
     def fit_link(self, left: Any, right: Any, pairs: Pairs | None = None) -> Self:
         """Learn which records of two tables are the same.
@@ -270,17 +311,6 @@ class RecordMatcher(WholeState, BaseEstimator):
         Returns
         -------
         self
-
-        Examples
-        --------
-        >>> import nearkin as nk
-        >>> table, person = nk.datasets.make_records(60, random_state=0)
-        >>> left = {name: cells[:30] for name, cells in table.items()}
-        >>> right = {name: cells[30:] for name, cells in table.items()}
-        >>> matcher = nk.RecordMatcher(kinds={"born": "code"}, random_state=0).fit_link(left, right)
-        >>> found = matcher.link()
-        >>> bool((person[found.pairs[:, 0]] == person[30 + found.pairs[:, 1]]).mean() > 0.8)
-        True
         """
         self._validate_params()
         tables = columns_of_both(left, right, self.kinds, self.dates)
@@ -291,23 +321,8 @@ class RecordMatcher(WholeState, BaseEstimator):
         """Learn anew from the table of the last fit and from these answers, all there are.
 
         It takes less time than :meth:`fit`: candidates stay as they are.
-
-        Parameters
-        ----------
-        pairs : Pairs
-
-        Examples
-        --------
-        >>> import nearkin as nk
-        >>> table, person = nk.datasets.make_records(60, random_state=0)
-        >>> matcher = nk.RecordMatcher(kinds={"born": "code"}, random_state=0).fit(table)
-        >>> asked = matcher.suggest(10)
-        >>> same = person[asked[:, 0]] == person[asked[:, 1]]
-        >>> matcher = matcher.teach(nk.Pairs(asked[same], asked[~same]))
-        >>> matcher.chance_of_pairs(asked).round().astype(bool).tolist() == same.tolist()
-        True
         """
-        work = self._judge(None).work
+        work = self._judge().work
         self._learn(work, _answers(pairs, None, work))
         return self
 
@@ -316,7 +331,7 @@ class RecordMatcher(WholeState, BaseEstimator):
 
         What was learned stays as it is, and is no more than a matcher from a file knows. All that
         can be asked of the table of the fit can then be asked of this one, without finding its
-        candidates again and again.
+        candidates again and again; :meth:`teach` learns anew, from this table alone.
 
         Parameters
         ----------
@@ -324,52 +339,18 @@ class RecordMatcher(WholeState, BaseEstimator):
             With the columns that are compared, by name. The one that it has by default.
         pairs : Pairs, optional
             Answers about it, which are kept, but not learned from.
-
-        Returns
-        -------
-        RecordMatcher
-            A new one; :meth:`teach` learns anew, from this table alone.
-
-        Examples
-        --------
-        >>> import nearkin as nk
-        >>> table, person = nk.datasets.make_records(60, random_state=0)
-        >>> matcher = nk.RecordMatcher(kinds={"born": "code"}, random_state=0).fit(table)
-        >>> others, _ = nk.datasets.make_records(40, random_state=1)
-        >>> len(matcher.on(others).duplicates().labels)
-        40
         """
-        check_is_fitted(self, "matching_")
         if table is None:
-            return self._on(self._table, self._judge(None).work, pairs)
-        return self._on(table, self._work_of(table), pairs)
+            return self._on(self._judge().work, self._table, pairs)
+        return self._on(self._work(table), table, pairs)
 
     def on_link(self, left: Any, right: Any, pairs: Pairs | None = None) -> Self:
         """The same matcher with two tables in the place of what it was fitted on.
 
-        Parameters
-        ----------
-        left, right : data frame or dict of lists
-        pairs : Pairs, optional
-            Answers, as of :meth:`fit_link`, which are kept, but not learned from.
-
-        Returns
-        -------
-        RecordMatcher
-            A new one.
-
-        Examples
-        --------
-        >>> import nearkin as nk
-        >>> table, person = nk.datasets.make_records(60, random_state=0)
-        >>> left = {name: cells[:30] for name, cells in table.items()}
-        >>> right = {name: cells[30:] for name, cells in table.items()}
-        >>> matcher = nk.RecordMatcher(kinds={"born": "code"}, random_state=0).fit(table)
-        >>> len(matcher.on_link(left, right).link()) > 5
-        True
+        Answers, as of :meth:`fit_link`, are kept, but not learned from.
         """
-        columns, side = self._both(left, right)
-        return self._on(columns, self._work(columns, side), pairs)
+        work = self._work(left, right)
+        return self._on(work, work.columns, pairs)
 
     def compare(self, left: Any, right: Any) -> tuple[Any, list[str]]:
         """Compare the rows of one table with those in the same places of another.
@@ -379,18 +360,8 @@ class RecordMatcher(WholeState, BaseEstimator):
         comparisons : float32 ndarray of shape (n, d)
             Similarities from 0 to 1, and −1 where a cell is missing, among others.
         names : list of str
-
-        Examples
-        --------
-        >>> import nearkin as nk
-        >>> table, person = nk.datasets.make_records(60, random_state=0)
-        >>> matcher = nk.RecordMatcher(kinds={"born": "code"}, random_state=0).fit(table)
-        >>> first = {name: cells[:3] for name, cells in table.items()}
-        >>> compared, names = matcher.compare(first, first)
-        >>> compared.shape == (3, len(names))
-        True
         """
-        columns, side = self._both(left, right)
+        columns, side = self._known(left, right)
         n = int((~side).sum())
         if 2 * n != len(side):
             raise InputError(f"left has {n} rows and right {len(side) - n}: give as many.")
@@ -402,50 +373,27 @@ class RecordMatcher(WholeState, BaseEstimator):
         """Chance that each row of one table is the same thing as that in its place of another.
 
         It is that of candidates: of two records that look alike at first sight.
-
-        Examples
-        --------
-        >>> import nearkin as nk
-        >>> table, person = nk.datasets.make_records(60, random_state=0)
-        >>> matcher = nk.RecordMatcher(kinds={"born": "code"}, random_state=0).fit(table)
-        >>> first = {name: cells[:3] for name, cells in table.items()}
-        >>> bool((matcher.chance_same(first, first) > 0.9).all())
-        True
         """
         compared, _ = self.compare(left, right)
         return np.asarray(expit(self.matching_.scores(self.comparisons_, compared)))
 
+    def same(self, left: Any, right: Any) -> Mask:
+        """Whether each row of one table is the same thing as that in its place of another."""
+        return np.asarray(self.chance_same(left, right) > 0.5)
+
     def chance_of_pairs(self, pairs: Any, table: Any = None) -> Doubles:
-        """Chance that the two rows of each pair are the same thing.
+        """Chance (k,) that the two rows of each pair (k, 2) of a table are the same thing.
 
-        Parameters
-        ----------
-        pairs : array of int of shape (k, 2)
-            Rows of the table.
-        table : data frame or dict of lists, optional
-            That of the fit by default; what was answered about it is 0 or 1.
-
-        Returns
-        -------
-        ndarray of shape (k,)
-
-        Examples
-        --------
-        >>> import nearkin as nk
-        >>> table, person = nk.datasets.make_records(60, random_state=0)
-        >>> matcher = nk.RecordMatcher(kinds={"born": "code"}, random_state=0).fit(table)
-        >>> pairs, chance = matcher.candidates()
-        >>> bool((matcher.chance_of_pairs(pairs) == chance).all())
-        True
+        What was answered about the table of the fit, the one by default, is 0 or 1.
         """
         check_is_fitted(self, "matching_")
         plan = self.comparisons_
         if table is None:
-            judged = self._judge(None)
+            judged = self._judge()
             n, known, compared = judged.work.candidates.n_records, judged.known, judged.work.compare
         else:
-            columns = self._known(table)
-            n, known = len(columns[0]), collect_answers(_NONE, _NONE)
+            columns, side = self._known(table)
+            n, known = len(side), collect_answers(_NO_PAIRS, _NO_PAIRS)
             compared = partial(compare_pairs, plan, prepare_columns(plan, columns))
         ends = _row_pairs(pairs, n)
         chance = np.asarray(expit(score_pairs(self.matching_, plan, compared, ends)))
@@ -454,30 +402,17 @@ class RecordMatcher(WholeState, BaseEstimator):
         return chance
 
     def explain(self, pairs: Any) -> tuple[Doubles, list[str]]:
-        """What each column says of pairs of rows: log-odds, whose sum the chance follows from.
-
-        Parameters
-        ----------
-        pairs : array of int of shape (k, 2)
-            Rows of the table of the fit.
+        """What each column says of pairs of rows (k, 2) of the table of the fit.
 
         Returns
         -------
         log_odds : ndarray of shape (k, c + 1)
-            The first are those of any two records that look alike at first sight.
+            The first are those of any two records that look alike at first sight. The chance
+            follows from the sum.
         names : list of str
             "any two", and the columns.
-
-        Examples
-        --------
-        >>> import nearkin as nk
-        >>> table, person = nk.datasets.make_records(60, random_state=0)
-        >>> matcher = nk.RecordMatcher(kinds={"born": "code"}, random_state=0).fit(table)
-        >>> log_odds, names = matcher.explain(matcher.suggest(3))
-        >>> names[:3], log_odds.shape == (3, len(names))
-        (['any two', 'given_name', 'surname'], True)
         """
-        judged = self._judge(None)
+        judged = self._judge()
         ends = _row_pairs(pairs, judged.work.candidates.n_records)
         said = self.matching_.contributions(self.comparisons_, judged.work.compare(ends))
         base = np.full((len(ends), 1), self.matching_.base)
@@ -507,69 +442,23 @@ class RecordMatcher(WholeState, BaseEstimator):
             The likeliest first; −1 where there are no more.
         chance : ndarray of shape (n, n_neighbors)
             0 where there are no more.
-
-        Examples
-        --------
-        >>> import nearkin as nk
-        >>> table, person = nk.datasets.make_records(60, random_state=0)
-        >>> matcher = nk.RecordMatcher(kinds={"born": "code"}, random_state=0).fit(table)
-        >>> rows, chance = matcher.neighbors(n_neighbors=3)
-        >>> rows.shape, chance.shape
-        ((60, 3), (60, 3))
         """
         n_neighbors = check_count(n_neighbors, "n_neighbors", least=1)
-        check_is_fitted(self, "matching_")
         if queries is not None:
-            given = self._columns() if table is None else table
-            columns, side = self._both(queries, given)
-            return self._judge_columns(columns, side, n_neighbors).neighbors(n_neighbors)
-        if table is not None:
-            columns = self._known(table)
-            return self._judge_columns(columns, None, n_neighbors).neighbors(n_neighbors)
-        judged = self._judge(None)
-        if judged.work.side is not None:
+            table = self._columns() if table is None else table
+            return self._judge(queries, table, n_neighbors).neighbors(n_neighbors)
+        judged = self._judge(table, None, n_neighbors)
+        if table is None and judged.work.side is not None:
             raise InputError("this matcher was fitted on two tables: give table, and queries.")
-        if n_neighbors > self.n_candidates:
+        if table is None and n_neighbors > self.n_candidates:
             more = self._work(self._columns(), None, n_neighbors)
             judged = judge_table(self.matching_, more, judged.known)
         return judged.neighbors(n_neighbors)
 
-    def same(self, left: Any, right: Any) -> Mask:
-        """Whether each row of one table is the same thing as that in its place of another.
-
-        Examples
-        --------
-        >>> import nearkin as nk
-        >>> table, person = nk.datasets.make_records(60, random_state=0)
-        >>> matcher = nk.RecordMatcher(kinds={"born": "code"}, random_state=0).fit(table)
-        >>> first = {name: cells[:3] for name, cells in table.items()}
-        >>> matcher.same(first, first)
-        array([ True,  True,  True])
-        """
-        return np.asarray(self.chance_same(left, right) > 0.5)
-
     def candidates(self, table: Any = None) -> tuple[Ints, Doubles]:
-        """Pairs of records that may be the same, and the chance of each.
+        """Pairs of records that may be the same, and the chance of each: (k, 2) and (k,).
 
-        Parameters
-        ----------
-        table : data frame or dict of lists, optional
-            That of the fit by default.
-
-        Returns
-        -------
-        pairs : int ndarray of shape (k, 2)
-        chance : ndarray of shape (k,)
-
-        Examples
-        --------
-        >>> import nearkin as nk
-        >>> table, person = nk.datasets.make_records(60, random_state=0)
-        >>> matcher = nk.RecordMatcher(kinds={"born": "code"}, random_state=0).fit(table)
-        >>> pairs, chance = matcher.candidates()
-        >>> i, j = pairs[chance.argmax()]
-        >>> bool(person[i] == person[j])
-        True
+        Those of the table of the fit by default.
         """
         judged = self._judge(table)
         return judged.pairs, judged.chances
@@ -584,16 +473,6 @@ class RecordMatcher(WholeState, BaseEstimator):
         precision : float in (0, 1), optional
             Groups are made of surer pairs only, so that this share of those called the same is
             right as far as can be told. By default both mistakes count alike.
-
-        Examples
-        --------
-        >>> import nearkin as nk
-        >>> table, person = nk.datasets.make_records(60, random_state=0)
-        >>> matcher = nk.RecordMatcher(kinds={"born": "code"}, random_state=0).fit(table)
-        >>> found = matcher.duplicates()
-        >>> surer = matcher.duplicates(precision=0.99)
-        >>> len(surer.groups) <= len(found.groups)
-        True
         """
         judged = self._judge(table)
         return judged.duplicates(judged.level_for(_share(precision)))
@@ -601,27 +480,13 @@ class RecordMatcher(WholeState, BaseEstimator):
     def canonical(self, table: Any = None, *, precision: float | None = None) -> Any:
         """One record for each thing: of each column the cell that most of its records have.
 
-        Parameters
-        ----------
-        table : data frame or dict of lists, optional
-            That of the fit by default.
-        precision : float in (0, 1), optional
-            As in :meth:`duplicates`.
+        Things are those of :meth:`duplicates`. Of cells that are equally frequent, the longest text
+        is taken, or else that of the first record, whose id it has, too.
 
         Returns
         -------
         data frame or dict of lists
-            As the table is, with cells as they are there. Of cells that are equally frequent, the
-            longest text is taken, or else that of the first record, whose id it has, too.
-
-        Examples
-        --------
-        >>> import nearkin as nk
-        >>> table, person = nk.datasets.make_records(60, random_state=0)
-        >>> matcher = nk.RecordMatcher(kinds={"born": "code"}, random_state=0).fit(table)
-        >>> kept = matcher.canonical()
-        >>> len(kept["surname"]) == 1 + matcher.duplicates().labels.max()
-        np.True_
+            As the table is, with cells as they are there.
         """
         judged = self._judge(table)
         given = self._table if table is None else table
@@ -646,22 +511,8 @@ class RecordMatcher(WholeState, BaseEstimator):
             Whether no record is linked twice: each table has a thing once at most.
         precision : float in (0, 1), optional
             As in :meth:`duplicates`.
-
-        Examples
-        --------
-        >>> import nearkin as nk
-        >>> table, person = nk.datasets.make_records(60, random_state=0)
-        >>> left = {name: cells[:30] for name, cells in table.items()}
-        >>> right = {name: cells[30:] for name, cells in table.items()}
-        >>> matcher = nk.RecordMatcher(kinds={"born": "code"}, random_state=0).fit_link(left, right)
-        >>> links = matcher.link()
-        >>> links.pairs.shape[1], len(links) == len(set(links.pairs[:, 0].tolist()))
-        (2, True)
         """
-        if left is None and right is None:
-            judged = self._judge(None)
-        else:
-            judged = self._judge_columns(*self._both(left, right))
+        judged = self._judge(left, right)
         if judged.work.side is None:
             raise InputError("this matcher was fitted on one table: give left and right.")
         return judged.links(one_to_one, judged.level_for(_share(precision)))
@@ -669,24 +520,8 @@ class RecordMatcher(WholeState, BaseEstimator):
     def suggest(self, n: int = 10, table: Any = None) -> Ints:
         """The next pairs to ask about: doubtful ones, and checks of sure ones.
 
-        Parameters
-        ----------
-        n : int, default=10
-        table : data frame or dict of lists, optional
-            That of the fit by default, whose answered pairs are not asked again.
-
-        Returns
-        -------
-        int ndarray of shape (n, 2)
-            Fewer where there are not as many candidates left.
-
-        Examples
-        --------
-        >>> import nearkin as nk
-        >>> table, person = nk.datasets.make_records(60, random_state=0)
-        >>> matcher = nk.RecordMatcher(kinds={"born": "code"}, random_state=0).fit(table)
-        >>> matcher.suggest(5).shape
-        (5, 2)
+        Pairs of the table of the fit, the one by default, are not asked again. There are fewer than
+        ``n`` where there are not as many candidates left.
         """
         n = check_count(n, "n", least=1)
         judged = self._judge(table)
@@ -695,28 +530,7 @@ class RecordMatcher(WholeState, BaseEstimator):
         return np.asarray(judged.pairs[chosen])
 
     def review(self, n: int = 100, table: Any = None) -> tuple[Ints, Doubles]:
-        """Pairs whose answer is expected to change the groups most, and their chances.
-
-        Parameters
-        ----------
-        n : int, default=100
-        table : data frame or dict of lists, optional
-            That of the fit by default.
-
-        Returns
-        -------
-        pairs : int ndarray of shape (n, 2)
-        chance : ndarray of shape (n,)
-
-        Examples
-        --------
-        >>> import nearkin as nk
-        >>> table, person = nk.datasets.make_records(60, random_state=0)
-        >>> matcher = nk.RecordMatcher(kinds={"born": "code"}, random_state=0).fit(table)
-        >>> pairs, chance = matcher.review(5)
-        >>> pairs.shape, chance.shape
-        ((5, 2), (5,))
-        """
+        """Pairs whose answer is expected to change the groups most, and their chances."""
         n = check_count(n, "n", least=1)
         judged = self._judge(table)
         pairs, chance = judged.pairs[judged.open], judged.chances[judged.open]
@@ -724,40 +538,24 @@ class RecordMatcher(WholeState, BaseEstimator):
         return pairs[first], chance[first]
 
     def save(self, path: StrPath) -> None:
-        """Write what was learned to a file that holds no code; the table is not in it.
-
-        Examples
-        --------
-        >>> import nearkin as nk
-        >>> table, person = nk.datasets.make_records(60, random_state=0)
-        >>> matcher = nk.RecordMatcher(kinds={"born": "code"}, random_state=0).fit(table)
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     matcher.save(f"{folder}/people.nearkin")
-        ...     known = nk.RecordMatcher.load(f"{folder}/people.nearkin")
-        >>> known.kinds_ == matcher.kinds_
-        True
-        """
+        """Write what was learned to a file that holds no code; the table is not in it."""
         check_is_fitted(self, "matching_")
-        save_matcher(self, path)
+        packed = pack(self)
+        content = {"nearkin": __version__, "model": packed.node}
+        write_arrays(path, KIND, VERSION, packed.arrays, content)
 
     @classmethod
     def load(cls, path: StrPath) -> Self:
-        """Read what :meth:`save` wrote.
-
-        Examples
-        --------
-        >>> import nearkin as nk
-        >>> table, person = nk.datasets.make_records(60, random_state=0)
-        >>> matcher = nk.RecordMatcher(kinds={"born": "code"}, random_state=0).fit(table)
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     matcher.save(f"{folder}/people.nearkin")
-        ...     known = nk.RecordMatcher.load(f"{folder}/people.nearkin")
-        >>> len(known.duplicates(table).labels)
-        60
-        """
-        matcher = load_matcher(path)
+        """Read what :meth:`save` wrote, and check that it fits together."""
+        arrays, content = read_arrays(path, KIND, VERSION)
+        try:
+            matcher = unpack(Packed(content["model"], arrays))
+            columns, learned = matcher.comparisons_.columns, matcher.matching_
+            width = sum(count_features(len(column.parts)) for column in columns)
+            if len(learned.weights) != width or len(learned.agreement.same) != len(columns):
+                raise StorageError("its weights are not for its comparisons.")
+        except (KeyError, TypeError, AttributeError, StorageError) as error:
+            raise StorageError(f"{path} holds no whole matcher: {error}") from error
         if not isinstance(matcher, cls):
             raise StorageError(f"{path} holds no matcher.")
         return matcher
@@ -768,35 +566,22 @@ class RecordMatcher(WholeState, BaseEstimator):
         n = len(columns[0]) if columns else 0
         if n < 2:
             raise InputError(f"the table has {counted(n, 'row')}: two are needed at least.")
+        plan = comparisons_of(columns)
+        found = make_work(plan, columns, self.n_candidates, side, self._seed())
+        return self._study(table, columns, found, pairs, y)
+
+    def _study(self, table: Any, columns: list[Column], found: Work, pairs: Any, y: Any) -> Self:
         self.kinds_ = {column.name: str(column.kind) for column in columns}
         self.orders_ = {column.name: column.order for column in columns if column.order}
-        self.comparisons_ = comparisons_of(columns)
-        found = make_work(self.comparisons_, columns, self.n_candidates, side, self._seed())
-        return self._study(table, found, pairs, y)
-
-    def _study(self, table: Any, found: Work, pairs: Any, y: Any) -> Self:
+        self.comparisons_ = found.plan
         work, self.matching_ = study_table(found, self._seed())
         self._learn(work, _answers(pairs, y, work))
         self._table = table
         return self
 
-    def _fit_on_dask(self, frame: Any, pairs: Any, y: Any) -> Self:
-        from nearkin.records.dask import (
-            dask_table,  # dask need not be installed
-            work_on_dask,
-        )
-
-        table = dask_table(frame, self.kinds, self.dates)
-        self.kinds_ = {name: str(kind) for name, kind in table.kinds.items()}
-        self.orders_ = dict(table.orders)
-        self.comparisons_ = table.comparisons()
-        found = work_on_dask(table, self.comparisons_, self.n_candidates, self._seed())
-        return self._study(frame, found, pairs, y)
-
-    def _on(self, table: Any, work: Work, pairs: Any) -> Self:
+    def _on(self, work: Work, table: Any, pairs: Any) -> Self:
         matcher = copy(self)
-        known = _answers(pairs, None, work)
-        matcher._judged = judge_table(self.matching_, work, known)
+        matcher._judged = judge_table(self.matching_, work, _answers(pairs, None, work))
         matcher._table = table
         return matcher
 
@@ -828,57 +613,50 @@ class RecordMatcher(WholeState, BaseEstimator):
         self._judged = judged
         self.report_ = self._judged.report()
 
-    def _work(self, columns: list[Column], side: Mask | None, n_best: int = 0) -> Work:
-        n_best = max(self.n_candidates, n_best)
-        found = make_work(self.comparisons_, columns, n_best, side, self._seed())
-        return study_table(found, self._seed(), self.matching_.agreement)[0]
-
-    def _judge(self, table: Any) -> JudgedTable:
-        """The candidates of a table, judged; of that of the fit if there is no other."""
+    def _judge(self, table: Any = None, right: Any = None, n_best: int = 0) -> JudgedTable:
+        """The candidates of a table, or between two, judged; those of the fit by default."""
         check_is_fitted(self, "matching_")
-        if table is not None:
-            return self._judge_work(self._work_of(table))
+        if table is not None or right is not None:
+            known = collect_answers(_NO_PAIRS, _NO_PAIRS)
+            return judge_table(self.matching_, self._work(table, right, n_best), known)
         if not hasattr(self, "_judged"):
             raise InputError("a matcher from a file knows no table: give one, by on(table) too.")
         return self._judged
 
-    def _judge_columns(
-        self, columns: list[Column], side: Mask | None, n_best: int = 0
-    ) -> JudgedTable:
-        return self._judge_work(self._work(columns, side, n_best))
+    def _work(self, table: Any, right: Any = None, n_best: int = 0) -> Work:
+        """Other tables than those of the fit, with their candidates."""
+        check_is_fitted(self, "matching_")
+        n_best = max(self.n_candidates, n_best)
+        found: Work
+        if right is None and is_on_dask(table):
+            from nearkin.records.dask import (
+                dask_table,  # dask need not be installed
+                work_on_dask,
+            )
 
-    def _judge_work(self, work: Work) -> JudgedTable:
-        return judge_table(self.matching_, work, collect_answers(_NONE, _NONE))
+            on_workers = dask_table(table, self.kinds_, self.orders_)
+            found = work_on_dask(on_workers, self.comparisons_, n_best, self._seed())
+        else:
+            columns, of_right = self._known(*((table,) if right is None else (table, right)))
+            side = None if right is None else of_right
+            found = make_work(self.comparisons_, columns, n_best, side, self._seed())
+        return study_table(found, self._seed(), self.matching_.agreement)[0]
 
-    def _work_of(self, table: Any) -> Work:
-        """Another table than that of the fit, with its candidates."""
-        if not is_on_dask(table):
-            return self._work(self._known(table), None)
-        from nearkin.records.dask import (
-            dask_table,  # dask need not be installed
-            work_on_dask,
-        )
+    def _known(self, *tables: Any) -> tuple[list[Column], Mask]:
+        """The columns that are compared, of a table or of two as one; which rows are of the second.
 
-        on_workers = dask_table(table, self.kinds_, self.orders_)
-        work = work_on_dask(on_workers, self.comparisons_, self.n_candidates, self._seed())
-        return study_table(work, self._seed(), self.matching_.agreement)[0]
+        They are read as they were in the fit.
+        """
+        check_is_fitted(self, "matching_")
+        known = [columns_known(table, self.kinds_, self.orders_) for table in tables]
+        for columns in known:
+            refuse_absent(self.comparisons_, columns)
+        return known[0] if len(known) == 1 else join_columns(*known), _sides(*known)
 
     def _columns(self) -> list[Column]:
         """The columns of the table of the fit, which must be in memory."""
         # Those of a table on dask are not here, and what gives them says what to do.
-        return self._judge(None).work.columns or columns_given(self._table)
-
-    def _known(self, table: Any) -> list[Column]:
-        """The columns of a table that are compared, as they were read in the fit."""
-        columns = columns_known(table, self.kinds_, self.orders_)
-        refuse_absent(self.comparisons_, columns)
-        return columns
-
-    def _both(self, left: Any, right: Any) -> tuple[list[Column], Mask]:
-        """Two tables as one, and which rows are of the second."""
-        check_is_fitted(self, "matching_")
-        tables = [self._known(table) for table in (left, right)]
-        return join_columns(*tables), _sides(*tables)
+        return self._judge().work.columns or columns_given(self._table)
 
     def _seed(self) -> int:
         seed = self.random_state
@@ -887,9 +665,9 @@ class RecordMatcher(WholeState, BaseEstimator):
         return int(check_random_state(seed).randint(1 << 30)) if not isinstance(seed, int) else seed
 
 
-def _sides(left: list[Column], right: list[Column]) -> Mask:
+def _sides(*tables: list[Column]) -> Mask:
     """Which rows are of the second of two tables."""
-    return np.repeat([False, True], [len(left[0]), len(right[0])])
+    return np.repeat(np.arange(len(tables)) > 0, [len(columns[0]) for columns in tables])
 
 
 def _answers(pairs: Any, y: Any, work: Work) -> Answered:
@@ -915,7 +693,7 @@ def _row_pairs(pairs: Any, n_rows: int) -> Ints:
     """Pairs of rows of a table, checked."""
     ends = np.asarray(pairs)
     if not ends.size:
-        return _NONE
+        return _NO_PAIRS
     if ends.ndim != 2 or ends.shape[1] != 2 or ends.dtype.kind not in "iu":
         raise InputError(f"pairs must be whole numbers of shape (k, 2), not of {ends.shape}.")
     wrong = np.argwhere((ends < 0) | (ends >= n_rows))
@@ -948,20 +726,12 @@ def link(
 
     Parameters
     ----------
-    left, right : data frame or dict of lists
-        Columns of the same name are compared.
-    pairs : Pairs, optional
-        Answers. Rows are numbered through: those of ``left``, then those of ``right``, as
-        :func:`nearkin.pairs_between` does.
-    one_to_one : bool, default=True
-        Whether no record is linked twice.
-    precision : float in (0, 1), optional
-        Links are the surer ones only, so that this share of them is right as far as can be told.
-    kinds : mapping, optional
-        What columns hold, by their names.
-    dates : {"day first", "month first", "year first"}, optional
-        How dates such as 3/4/2024 are read.
-    random_state : int, RandomState or None, default=None
+    left, right, pairs
+        As of :meth:`RecordMatcher.fit_link`.
+    one_to_one, precision
+        As of :meth:`RecordMatcher.link`.
+    kinds, dates, random_state
+        As of :class:`RecordMatcher`.
 
     Returns
     -------
@@ -979,5 +749,4 @@ def link(
     2
     """
     matcher = RecordMatcher(kinds=kinds, dates=dates, random_state=random_state)
-    matcher.fit_link(left, right, pairs)
-    return matcher.link(one_to_one=one_to_one, precision=precision)
+    return matcher.fit_link(left, right, pairs).link(one_to_one=one_to_one, precision=precision)

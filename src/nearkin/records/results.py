@@ -24,17 +24,12 @@ _UNKNOWN = "not known yet: answer {} questions of suggest"
 
 @dataclass(frozen=True)
 class Figure(IntervalEstimate):
-    """A figure with its interval, or how many more answers it takes to state one.
-
-    Attributes
-    ----------
-    more : int
-        0 if the figure is known; otherwise nothing is, and the interval is all from 0 to 1.
-    """
+    """A figure with its interval, or how many more answers it takes to state one."""
 
     value: float = 0.5
     low: float = 0.0
     high: float = 1.0
+    # 0 if the figure is known; otherwise nothing is, and the interval is all from 0 to 1.
     more: int = 0
 
     def __str__(self) -> str:
@@ -46,23 +41,23 @@ stored(value=real, low=real, high=real, more=whole)(Figure)
 
 def describe_figures(precision: Figure, recall: Figure) -> str:
     """Precision and recall with their intervals, or how many answers it takes to know them."""
-    more = max(precision.more, recall.more)
-    told = [
-        f"{name} {figure}"
-        for name, figure in (("precision", precision), ("recall", recall))
-        if not figure.more
-    ]
-    if not told:
-        return f"precision and recall are not known yet: {counted(more, 'more answer')} would tell"
-    left = "precision" if precision.more else "recall"
-    unknown = (
-        f"; {left} is not known yet: {counted(more, 'more answer')} would tell" if more else ""
-    )
-    return f"expected: {', '.join(told)} (90 % intervals){unknown}"
+    figures = {"precision": precision, "recall": recall}
+    known = {name: figure for name, figure in figures.items() if not figure.more}
+    unknown = " and ".join(name for name in figures if name not in known)
+    more = counted(max(precision.more, recall.more), "more answer")
+    verb = "is" if known else "are"
+    ask = f"{unknown} {verb} not known yet: {more} would tell" if unknown else ""
+    told = ", ".join(f"{name} {figure}" for name, figure in known.items())
+    said = f"expected: {told} (90 % intervals)" if known else ""
+    return "; ".join(part for part in (said, ask) if part)
 
 
-def _terms(*figures: Figure) -> list[str]:
-    return [] if all(figure.more for figure in figures) else [_TERMS]
+def _tell(lines: Sequence[str], result: Any, after: Sequence[str] = (), width: int = 10) -> str:
+    """Some lines, how precise and complete a result is, further lines, and what figures mean."""
+    figures = {"precision": result.precision, "recall": result.recall}
+    terms = [] if all(figure.more for figure in figures.values()) else [_TERMS]
+    told = [f"{name:{width}} {figure}" for name, figure in figures.items()]
+    return "\n".join([*lines, *told, *after, *terms])
 
 
 @dataclass(frozen=True)
@@ -94,17 +89,9 @@ class Duplicates:
         return [group for group in np.split(order, cuts) if len(group) > 1]
 
     def __str__(self) -> str:
-        n_groups = len(self.groups)
-        return "\n".join(
-            [
-                f"{counted(len(self.labels), 'record')} of "
-                f"{counted(int(self.labels.max(initial=-1)) + 1, 'thing')}, "
-                f"{n_groups} of which have several",
-                f"precision  {self.precision}",
-                f"recall     {self.recall}",
-                *_terms(self.precision, self.recall),
-            ]
-        )
+        things = counted(int(self.labels.max(initial=-1)) + 1, "thing")
+        said = f"{counted(len(self.labels), 'record')} of {things}, {len(self.groups)} of which"
+        return _tell([f"{said} have several"], self)
 
 
 @dataclass(frozen=True)
@@ -129,14 +116,7 @@ class Links:
         return len(self.pairs)
 
     def __str__(self) -> str:
-        return "\n".join(
-            [
-                counted(len(self.pairs), "link"),
-                f"precision  {self.precision}",
-                f"recall     {self.recall}",
-                *_terms(self.precision, self.recall),
-            ]
-        )
+        return _tell([counted(len(self), "link")], self)
 
 
 @stored(
@@ -200,20 +180,14 @@ class MatchReport:
     def __str__(self) -> str:
         shares = ", ".join(f"{name} {value:.2f}" for name, value in self.importances.items())
         per_record = 2 * self.n_candidates / max(self.n_records, 1)
-        return "\n".join(
-            [
-                f"{counted(self.n_records, 'record')}, {counted(self.n_candidates, 'candidate')} "
-                f"({per_record:.1f} for each record)",
-                f"answers: {self.n_same} same, {self.n_different} different",
-                f"share of candidates that are the same: {self.prevalence:.3g}",
-                f"recall of candidates  {self.candidate_recall}",
-                f"precision             {self.precision}",
-                f"recall                {self.recall}",
-                f"columns: {shares}",
-                *self._set_aside(),
-                *_terms(self.precision, self.recall),
-            ]
-        )
+        lines = [
+            f"{counted(self.n_records, 'record')}, {counted(self.n_candidates, 'candidate')} "
+            f"({per_record:.1f} for each record)",
+            f"answers: {self.n_same} same, {self.n_different} different",
+            f"share of candidates that are the same: {self.prevalence:.3g}",
+            f"recall of candidates  {self.candidate_recall}",
+        ]
+        return _tell(lines, self, [f"columns: {shares}", *self._set_aside()], width=21)
 
     def _set_aside(self) -> list[str]:
         """What was not learned from, and why."""
@@ -253,12 +227,7 @@ def canonical_rows(table: Any, labels: Ints) -> Any:
 
     Upper case and spaces make no difference. Of cells that are equally frequent, the longest text
     is taken, or else that of the first record, whose id it has, too; a cell is missing if all are.
-
-    Parameters
-    ----------
-    table : data frame, dict of lists, array, or list of Column
-    labels : int ndarray of shape (n,)
-        The thing that each record is of, from 0.
+    ``labels`` are numbered from 0, and all are there.
 
     Returns
     -------
@@ -284,22 +253,10 @@ def canonical_rows(table: Any, labels: Ints) -> Any:
 
 
 def _chosen(name: str, values: Any, labels: Ints) -> Ints:
-    """For each thing, the record whose cell it has."""
+    """For each thing the record whose cell it has: the first of its most frequent values."""
+    rows = np.unique(labels, return_index=True)[1]
     if values.ndim > 1 or recognise_id_name(name):
-        return np.unique(labels, return_index=True)[1]
-    return choose_canonical_rows(values, labels)
-
-
-def choose_canonical_rows(values: Any, labels: Ints) -> Ints:
-    """For each label, the first row with its most frequent value; its first row if all are missing.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n,)
-        Of numbers, with NaN where one is missing, or texts, with None.
-    labels : int ndarray of shape (n,)
-        From 0, all of them.
-    """
+        return rows
     is_number = values.dtype.kind == "f"
     there = np.flatnonzero(~np.isnan(values) if is_number else [v is not None for v in values])
     different, code = np.unique(values[there], return_inverse=True)
@@ -307,7 +264,6 @@ def choose_canonical_rows(values: Any, labels: Ints) -> Ints:
     kept, first, often = np.unique(keys, return_index=True, return_counts=True)
     label, value = np.divmod(kept, max(len(different), 1))
     length = np.zeros(len(different)) if is_number else np.array([*map(len, different)], dtype=int)
-    rows = np.unique(labels, return_index=True)[1]
     # The last of each label is its best.
     order = np.lexsort((-first, length[value], often, label))
     rows[label[order]] = there[first[order]]
