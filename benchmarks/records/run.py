@@ -29,7 +29,7 @@ SIZES = (10_000, 100_000, 1_000_000)
 # Records of the largest groups.
 LARGEST = (4, 50)
 # Tables on which rivals are measured, small ones first.
-BESIDE = ("rldata500", "restaurants", "affiliations", "holders", "cora", "abt_buy", "sites")
+BESIDE = ("rldata500", "restaurants", "affiliations", "holders", "cora", "abt_buy", "imdb_tmdb")
 # Tables of thousands of records, which take minutes: of each fewer kinds of answers.
 LARGE = ("febrl2", "febrl3", "febrl4", "imdb_tmdb")
 
