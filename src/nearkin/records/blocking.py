@@ -66,11 +66,6 @@ class TokenLists:
         values = joined_runs(self.values, starts, ends)
         return TokenLists(values, np.cumsum(ends - starts), self.weights)
 
-    def of(self, record: int) -> NDArray[Any]:
-        """The tokens of one record."""
-        start = self.ends[record - 1] if record else 0
-        return self.values[start : self.ends[record]]
-
     @cached_property
     def lengths(self) -> Halves:
         """The length of each record's vector of weights."""
