@@ -367,7 +367,7 @@ def _weigh(
             for k in range(_list_trigrams(buffer, start, ends[cell], trigrams)):
                 slot = _slot(trigrams[k], tags[column])
                 if weights[slot] > 0:
-                    found[n] = (slot << 8) | weights[slot]
+                    found[n] = (slot << 8) | int(weights[slot])
                     n += 1
             if n > _MOST_IN_CELL:
                 rarest = np.argsort(-(found[:n] & 255), kind="mergesort")[:_MOST_IN_CELL]
