@@ -4,6 +4,7 @@ import os
 import pytest
 from hypothesis import HealthCheck, settings
 
+from nearkin import messages
 from tests.clusters import dask_client as dask_client  # fixtures
 from tests.wheel import fresh_environment as fresh_environment
 from tests.wheel import wheel as wheel
@@ -21,6 +22,13 @@ settings.register_profile("ten-thousand", settings.get_profile("night"), max_exa
 settings.load_profile(
     os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "local")
 )
+
+
+@pytest.fixture(autouse=True)
+def _notes_are_written():
+    """Undo what a command with --quiet leaves behind in this process."""
+    yield
+    messages.hush(False)
 
 
 def pytest_collection_finish():
