@@ -284,7 +284,7 @@ def _index(number: int) -> tuple[Any, Path]:
 
 def _forged_index(base: int, edits: list[Any]) -> bytes:
     path = _index(base)[1]
-    arrays, content = read_arrays(path, neighbor_index.KIND, (1, neighbor_index.VERSION))
+    arrays, content = read_arrays(path, neighbor_index.KIND, neighbor_index.VERSION)
     for name, seed in edits:
         rng = np.random.default_rng(seed)
         if name == "header":
