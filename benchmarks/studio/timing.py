@@ -52,14 +52,15 @@ def opened(studio: Studio) -> Iterator[Tab]:
         yield tab
 
 
-def right_key(tab: Tab, labels: np.ndarray) -> str:
-    """The key of the right answer to what is asked: of a pair, or of a record beside groups."""
+def right_keys(tab: Tab, labels: np.ndarray) -> str:
+    """The keys of the right answer to what is asked: of a pair, or of a record beside groups."""
     tab.wait_for_question()
     asked = tab.asked()
     left = labels[asked["left"]]
     if "rows" not in asked:
         return "s" if left == labels[asked["right"]] else "d"
-    return next((str(k + 1) for k, row in enumerate(asked["rows"]) if labels[row] == left), "0")
+    beside = zip(asked["rows"], asked["groups"], strict=True)
+    return next((str(group["number"] + 1) for row, group in beside if labels[row] == left), "0")
 
 
 def answered(tab: Tab, labels: np.ndarray, n: int, pace: str, part: str) -> Rows:
@@ -69,7 +70,8 @@ def answered(tab: Tab, labels: np.ndarray, n: int, pace: str, part: str) -> Rows
     tab.page.evaluate(_WATCH_FRAMES)
     for k in track(range(n), description=f"{part}, next when {PACES[pace]}"):
         start = time.perf_counter()
-        tab.strike(right_key(tab, labels))
+        for key in right_keys(tab, labels):
+            tab.strike(key)
         entry = tab.trace(before + k + 1)[-1]
         if pace == "rest":
             tab.settle(int(entry["version"]))
