@@ -65,7 +65,7 @@ from nearkin.tables.reading import ORDERS, READINGS, Column, Order, TableWarning
 # Files of matchers, and one door for these and for model files.
 
 
-KIND, VERSION = "nearkin record matcher", 3
+KIND, VERSION = "nearkin record matcher", 4
 
 
 def load(path: StrPath) -> Any:
